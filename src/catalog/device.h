@@ -1,0 +1,66 @@
+// An accelerator: what the vendor sells, what the runtime reports, what kernels reach. Every number has a source.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/source.h"
+
+namespace shardplan {
+
+enum class Precision { kFp32, kTf32, kBf16, kFp16, kFp8, kInt8, kFp4 };
+inline constexpr int kPrecisionCount = 7;
+const char* name(Precision precision);
+std::optional<Precision> precision_named(std::string_view text);
+
+enum class ScaleUpKind { kSwitch, kMesh, kTorus, kPcie };
+const char* name(ScaleUpKind kind);
+
+/// The link between the accelerators of one domain (NVLink, xGMI, ICI, PCIe), per accelerator and direction.
+struct ScaleUp {
+  ScaleUpKind kind = ScaleUpKind::kSwitch;
+  Sourced<Ratio<>> domain_size;
+  Sourced<BytesPerSecond<>> bandwidth;           // as sold
+  Sourced<BytesPerSecond<>> achieved_bandwidth;  // bus bandwidth of large ring collectives
+  Sourced<Seconds<>> latency;                    // of one ring step
+};
+
+/// Shares of the datasheet figures that kernels reach, and the floors.
+struct Efficiency {
+  std::array<std::optional<Sourced<Ratio<>>>, kPrecisionCount> gemm;         // of the dense peak, large shapes
+  std::array<std::optional<Sourced<Ratio<>>>, kPrecisionCount> gemm_k_half;  // K0: rate is peak * e * K / (K + K0)
+  Sourced<Ratio<>> attention;      // of the bf16 peak, fused forward
+  Sourced<Ratio<>> memory;         // of HBM bandwidth, memory-bound kernels
+  Sourced<Seconds<>> kernel_launch;
+};
+
+struct Device {
+  std::string name;
+  std::vector<std::string> aliases;
+  std::string vendor;
+  std::string architecture;
+  Sourced<Bytes<>> memory_sold;
+  Sourced<Bytes<>> memory_reported;  // what the runtime reports: the figure a plan is held against
+  Sourced<BytesPerSecond<>> memory_bandwidth;
+  std::array<std::optional<Sourced<FlopsPerSecond<>>>, kPrecisionCount> peak;  // dense
+  ScaleUp scale_up;
+  std::optional<Sourced<BytesPerSecond<>>> pcie_bandwidth;
+  std::optional<Sourced<Ratio<>>> sm_count;
+  Efficiency efficiency;
+  std::string usual_fabric;
+  std::int64_t usual_gpus_per_node = 8;
+};
+
+/// A network between scale-up domains, per accelerator and direction.
+struct Fabric {
+  std::string name;
+  std::vector<std::string> aliases;
+  std::string description;
+  Sourced<BytesPerSecond<>> bandwidth;  // line rate
+  Sourced<Ratio<>> efficiency;          // share that large ring collectives reach
+  Sourced<Seconds<>> latency;           // of one network hop
+};
+
+}  // namespace shardplan

@@ -1,0 +1,40 @@
+// What is to be done: one training step of a batch, in a precision, with an optimizer, by a framework.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/device.h"
+
+namespace shardplan {
+
+enum class Optimizer { kAdamW, kAdamW8bit, kAdamWBf16, kAdafactor, kLion, kMuon, kSgd };
+inline constexpr int kOptimizerCount = 7;
+const char* name(Optimizer optimizer);
+std::optional<Optimizer> optimizer_named(std::string_view text);
+
+struct Training {
+  std::int64_t sequence = 4096;      // tokens
+  std::int64_t global_batch = 0;     // sequences; 0 = not given
+  Precision precision = Precision::kBf16;
+  Optimizer optimizer = Optimizer::kAdamW;
+  double critical_batch_tokens = 0;  // 0 = not given
+};
+
+/// What one framework keeps for each parameter, and what each ZeRO stage shards. Data: catalog/frameworks.json.
+struct Framework {
+  std::string name;
+  std::string description;
+  Sourced<Bytes<>> weight_bytes, gradient_bytes, master_bytes;  // a parameter
+  std::array<Sourced<Bytes<>>, kOptimizerCount> moment_bytes;   // a parameter, by optimizer
+  /// At stage z: whether weights, gradients, optimizer state are divided over the data-parallel group.
+  struct Sharding {
+    bool allowed = false, weights = false, gradients = false, optimizer = false;
+  };
+  std::array<Sharding, 4> zero;
+};
+
+}  // namespace shardplan
