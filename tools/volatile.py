@@ -5,7 +5,7 @@ The golden tests and the output blocks of the documents compare and store text a
 
 import re
 
-NUMBER = r"[-+0-9.,]+(?:e[-+]?[0-9]+)?"
+NUMBER = r"[-+0-9.][-+0-9.eE]*"
 RULES = [
     # JSON: "search": {"plans": …, "time_s": …, "plans_per_s": …}
     (re.compile(rf'("search":\s*\{{[^}}]*?"time_s":\s*){NUMBER}'), r"\g<1>0"),
