@@ -40,6 +40,15 @@ struct Plan {
   std::int64_t gpus() const { return std::int64_t{dp} * tp * pp * cp; }
 };
 
+/// Axes a person fixed; the rest is searched.
+struct FixedAxes {
+  std::optional<std::int32_t> dp, tp, pp, cp, ep, etp, micro_batch, interleave;
+  std::optional<std::int8_t> zero_stage;
+  std::optional<Recompute> recompute;
+  std::optional<Schedule> schedule;
+  std::optional<bool> sequence_parallel;
+};
+
 /// "dp2·tp8·pp4·z1·mb1·ga8·selective"; axes of degree 1 are left out, dp is always there.
 std::string canonical(const Plan& plan);
 

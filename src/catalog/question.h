@@ -16,6 +16,8 @@ struct Question {
   Training workload;
   Framework framework;
   ActivationModel activations = ActivationModel::kOps;
+  /// Everything that was not said and had to be chosen, one sentence each; printed with every answer.
+  std::vector<std::string> assumed;
 };
 
 }  // namespace shardplan
