@@ -25,10 +25,12 @@ struct Transfer {
 };
 
 void bare_expression(benchmark::State& state) {
-  double size = 1e9, bandwidth = 50e9, latency = 15e-6;
+  struct {
+    double size, bandwidth, latency;
+  } in{1e9, 50e9, 15e-6};
   for (auto _ : state) {
-    benchmark::DoNotOptimize(size);
-    benchmark::DoNotOptimize(latency + size / bandwidth);
+    benchmark::DoNotOptimize(in);
+    benchmark::DoNotOptimize(in.latency + in.size / in.bandwidth);
   }
 }
 BENCHMARK(bare_expression);

@@ -9,7 +9,7 @@ logs=build/check-long
 mkdir -p "$logs"
 
 cpp_files() {
-  find src include tests bench -name '*.cpp' -o -name '*.h' | sort
+  find . \( -path ./build -o -path ./.git \) -prune -o \( -name '*.cpp' -o -name '*.h' \) -print | sort
 }
 
 step_format() {
@@ -62,6 +62,6 @@ for step in "${steps[@]}"; do
   fi
   printf 'check-long: %-8s %5d s  %s\n' "$step" $((SECONDS - started)) "$verdict"
   [[ $verdict == passed ]] || tail -n 25 "$logs/$step.log"
-  [[ $step != bench || $verdict != passed ]] || cat "$logs/$step.log"
+  [[ $step != bench || $verdict != passed ]] || grep -E '^ *([0-9.]+ x|new)  ' "$logs/$step.log"
 done
 exit "$failed"
