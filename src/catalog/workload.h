@@ -24,12 +24,18 @@ struct Training {
   double critical_batch_tokens = 0;  // 0 = not given
 };
 
+/// Bytes kept for each parameter with one optimizer.
+struct StateBytes {
+  Sourced<Bytes<>> weight, gradient, master, moments;
+  Bytes<> optimizer() const { return master.value + moments.value; }
+  Bytes<> total() const { return weight.value + gradient.value + optimizer(); }
+};
+
 /// What one framework keeps for each parameter, and what each ZeRO stage shards. Data: catalog/frameworks.json.
 struct Framework {
   std::string name;
   std::string description;
-  Sourced<Bytes<>> weight_bytes, gradient_bytes, master_bytes;  // a parameter
-  std::array<Sourced<Bytes<>>, kOptimizerCount> moment_bytes;   // a parameter, by optimizer
+  std::array<StateBytes, kOptimizerCount> state;  // by optimizer
   /// At stage z: whether weights, gradients, optimizer state are divided over the data-parallel group.
   struct Sharding {
     bool allowed = false, weights = false, gradients = false, optimizer = false;

@@ -267,7 +267,7 @@ struct RequiredBandwidth {
   }
   static constexpr std::array examples{
       Example<RequiredBandwidth>{{gigabytes_per_s(50), seconds(0.55125), seconds(0.00189), seconds(0.46656)},
-                                 59316072696.53398,
+                                 59316288979.27562,
                                  "50 GB/s x 551.25 / (466.56 - 1.89)"}};
 };
 

@@ -98,7 +98,7 @@ struct UsableMemory {
     return in.memory - (in.reserve_fixed + in.reserve_share * in.memory);
   }
   static constexpr std::array examples{Example<UsableMemory>{{gibibytes(192), gibibytes(2), ratio(0.04)},
-                                                             195765360721.92,
+                                                             195764609351.68,
                                                              "192 - (2 + 0.04 x 192) = 182.32 GiB"}};
 };
 

@@ -2,7 +2,7 @@
 //
 // `FormulaList<RingAllReduce, ...>` does not compile when one of them lacks a citation, a unit-carrying result, a worked
 // example, or a symbol for each input. Everything that walks all formulas (example tests, Traced == double, the
-// reference, the citation check) uses `for_each`. The one list is cost/formulas.h.
+// reference, the citation check) uses `for_each`. The one list is estimate/formulas.h.
 #pragma once
 
 #include <concepts>
