@@ -157,6 +157,12 @@ class NamesMarksAndForm(unittest.TestCase):
         self.assertEqual(header("#pragma once\n// What it is.\n"), 1)
         self.assertEqual(header("// What it is.\n#ifndef A\n"), 1)
 
+    def test_header_brings_its_fixed_width_integers(self):
+        header = lambda text: tidy.check_header(pathlib.PurePath("src/a/a.h"), "// A.\n#pragma once\n" + text)  # noqa: E731
+        self.assertEqual(header("#include <cstdint>\nstd::int64_t a;\n"), [])
+        self.assertEqual([line for line, _ in header("\nstd::int64_t a;\n")], [4])
+        self.assertEqual(header("// std::int64_t\n"), [])
+
     def test_marks(self):
         for mark in ("TO" "DO", "FIX" "ME", "XX" "X"):
             self.assertEqual(len(tidy.check_marks(f"int a;  // {mark}: later\n")), 1, mark)

@@ -147,6 +147,9 @@ def check_folders(folders):
     ]
 
 
+FIXED_WIDTH = re.compile(r"\bstd::u?int(?:8|16|32|64)_t\b")
+
+
 def check_header(path, text):
     if path.suffix != ".h":
         return []
@@ -155,6 +158,8 @@ def check_header(path, text):
         found.append((1, "a header opens with a comment that says what it is"))
     if not re.search(r"^#pragma once$", text, re.M):
         found.append((1, "no #pragma once"))
+    if (use := FIXED_WIDTH.search(blank_comments_and_strings(text))) and "#include <cstdint>" not in text:
+        found.append((line_of(text, use.start()), f"{use[0]} without #include <cstdint>: g++ 13 and later refuse it"))
     return found
 
 
