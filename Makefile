@@ -30,7 +30,7 @@ run-exercises: program  ## the course drills, solved
 
 check-long:  ## sanitizers, second compiler, clang-tidy, format, long fuzz, benchmark; each with its verdict
 	@tools/setup.sh --long
-	@tools/check_long.sh
+	@JOBS=$(JOBS) tools/check_long.sh
 
 bench: build  ## timings, and their ratio to the run before
 	@mkdir -p build/bench
