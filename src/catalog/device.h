@@ -34,6 +34,7 @@ struct Efficiency {
   Sourced<Ratio<>> attention;      // of the bf16 peak, fused forward
   Sourced<Ratio<>> memory;         // of HBM bandwidth, memory-bound kernels
   Sourced<Seconds<>> kernel_launch;
+  Sourced<Ratio<>> contention;  // share of hidden communication that still slows the compute beside it
 };
 
 struct Device {

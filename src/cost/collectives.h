@@ -227,23 +227,27 @@ struct BackwardWindow {
 /// What a collective adds to the step when it may run beside `window` of compute.
 struct ExposedTime {
   static constexpr FormulaInfo info{"comm.exposed",
-                                    "exposed communication",
+                                    "what communication adds to the step",
                                     {"shardplan", "definition: communication-bound is what is exposed"},
-                                    "communication and compute do not slow each other"};
+                                    "communication runs beside the window; while it does, the compute is slowed by a share "
+                                    "of it (SMs and memory bandwidth taken), 0 where contention is left out"};
   template <class N>
   struct In {
     using Number = N;
     Seconds<N> communication;
     Seconds<N> window;
+    Ratio<N> contention;
   };
-  static constexpr std::array<std::string_view, 2> symbols{"C", "W"};
+  static constexpr std::array<std::string_view, 3> symbols{"C", "W", "kappa"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
-    return max(in.communication - in.window, Seconds<N>(N(0.0)));
+    const auto beside = min(in.communication, in.window);
+    return in.communication - beside + in.contention * beside;
   }
   static constexpr std::array examples{
-      Example<ExposedTime>{{milliseconds(553.14), milliseconds(466.6)}, 0.08654, "553.14 - 466.6 ms"},
-      Example<ExposedTime>{{milliseconds(81.7), milliseconds(466.6)}, 0.0, "shorter than its window: hidden"}};
+      Example<ExposedTime>{{milliseconds(553.14), milliseconds(466.6), ratio(0)}, 0.08654, "553.14 - 466.6 ms", 1e-9},
+      Example<ExposedTime>{{milliseconds(81.7), milliseconds(466.6), ratio(0)}, 0.0, "shorter than its window: hidden"},
+      Example<ExposedTime>{{milliseconds(100), milliseconds(200), ratio(0.47)}, 0.047, "hidden, but 47 % of it is felt", 1e-9}};
 };
 
 /// Least bandwidth at which a collective hides under its window, from its terms at the bandwidth there is.

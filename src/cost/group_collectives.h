@@ -26,8 +26,8 @@ std::vector<Link<N>> cluster_links(const Cluster& cluster) {
   std::vector<Link<N>> links;
   for (const Tier& tier : cluster.tiers) {
     const BytesPerSecond<> bandwidth(tier.bandwidth.value.raw() / tier.oversubscription.value.raw());
-    links.push_back({leaf<N>(tier.name + " bandwidth", bandwidth, label(tier.bandwidth.source)),
-                     leaf<N>(tier.name + " latency", tier.latency.value, label(tier.latency.source))});
+    links.push_back({leaf<N>(tier.name + " bandwidth", bandwidth, tier.bandwidth.source),
+                     leaf<N>(tier.name + " latency", tier.latency.value, tier.latency.source)});
   }
   return links;
 }

@@ -19,6 +19,9 @@ namespace shardplan {
 
 class Estimator {
  public:
+  /// Distinct layers of one model; published architectures have at most a handful.
+  static constexpr std::size_t kMaxKinds = 64;
+
   explicit Estimator(const Question& question);
   Estimator(Question&&) = delete;
 
@@ -66,7 +69,7 @@ class Estimator {
   template <class N>
   Bytes<N> stage_transient(const Plan& plan, int stage, const Bytes<N>& logits) const;
   template <class N>
-  Ratio<N> tokens(const Plan& plan) const;
+  Ratio<N> micro_batch_tokens(const Plan& plan) const;
   template <class N>
   Ratio<N> routed_tokens(const Plan& plan) const;
   template <class N>
@@ -90,7 +93,15 @@ class Estimator {
   void add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links, const Seconds<N>& forward,
                          const Seconds<N>& backward, TimeBreakdown<N>& time) const;
   template <class N>
+  void add_pipeline(const Plan& plan, const std::array<double, kMaxKinds>& layer_seconds, const Seconds<N>& head,
+                    const Seconds<N>& average, TimeBreakdown<N>& time) const;
+  template <class N>
   const std::vector<Link<N>>& links() const;
+  template <class N>
+  Ratio<N> contention() const {
+    const auto& share = question_.cluster.device.efficiency.contention;
+    return leaf<N>("contention", share.value, share.source);
+  }
   double model_flops_forward_per_token(double& attention) const;
 
   const Question& question_;

@@ -193,9 +193,12 @@ std::optional<Violation> Space::violation(const Plan& p) const {
 
 void Space::for_each_inside(const FixedAxes& fixed, Plan p, const std::function<void(const Plan&)>& visit,
                             std::int64_t& count) const {
-  const std::int64_t batch = question_.workload.global_batch;
+  // Without a global batch each replica runs as many micro-batches as there are stages, of one sequence if not said.
+  const bool open = question_.workload.global_batch == 0;
+  const std::int64_t batch = open ? std::int64_t{p.dp} * p.pp * fixed.micro_batch.value_or(1)
+                                  : question_.workload.global_batch;
   if (batch % p.dp != 0) return;
-  const auto micro_batches = choices(fixed.micro_batch, narrow(divisors(batch / p.dp)));
+  const auto micro_batches = choices(fixed.micro_batch, open ? std::vector<std::int32_t>{1} : narrow(divisors(batch / p.dp)));
   const auto chunk_counts = choices(
       fixed.interleave, p.pp > 1 && layers_ % p.pp == 0 ? narrow(divisors(layers_ / p.pp)) : std::vector<std::int32_t>{1});
   const auto stages = choices(fixed.zero_stage, std::vector<std::int8_t>{0, 1, 2, 3});
