@@ -1,7 +1,9 @@
-// An accelerator: what the vendor sells, what the runtime reports, what kernels reach. Every number has a source.
+// An accelerator: what the vendor sells, what the runtime reports, what kernels reach. Every number has a
+// source.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,10 +31,11 @@ struct ScaleUp {
 
 /// Shares of the datasheet figures that kernels reach, and the floors.
 struct Efficiency {
-  std::array<std::optional<Sourced<Ratio<>>>, kPrecisionCount> gemm;         // of the dense peak, large shapes
-  std::array<std::optional<Sourced<Ratio<>>>, kPrecisionCount> gemm_k_half;  // K0: rate is peak * e * K / (K + K0)
-  Sourced<Ratio<>> attention;      // of the bf16 peak, fused forward
-  Sourced<Ratio<>> memory;         // of HBM bandwidth, memory-bound kernels
+  std::array<std::optional<Sourced<Ratio<>>>, kPrecisionCount> gemm;  // of the dense peak, large shapes
+  std::array<std::optional<Sourced<Ratio<>>>, kPrecisionCount>
+      gemm_k_half;             // K0: rate is peak * e * K / (K + K0)
+  Sourced<Ratio<>> attention;  // of the bf16 peak, fused forward
+  Sourced<Ratio<>> memory;     // of HBM bandwidth, memory-bound kernels
   Sourced<Seconds<>> kernel_launch;
   Sourced<Ratio<>> contention;  // share of hidden communication that still slows the compute beside it
 };

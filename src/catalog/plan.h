@@ -1,7 +1,7 @@
 // A plan: the degrees of every axis of parallelism and what each rank does with its memory.
 //
-// Small, trivially copyable, totally ordered, with a canonical text. Which plans are legal for a model and a cluster is
-// decided in one place, graph/legality.h.
+// Small, trivially copyable, totally ordered, with a canonical text. Which plans are legal for a model and a
+// cluster is decided in one place, graph/legality.h.
 //
 //   Plan p; p.tp = 8; p.pp = 4; p.dp = 2;   canonical(p)   // "dp2·tp8·pp4·z1·mb1·selective"
 #pragma once

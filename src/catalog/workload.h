@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,8 +18,8 @@ const char* name(Optimizer optimizer);
 std::optional<Optimizer> optimizer_named(std::string_view text);
 
 struct Training {
-  std::int64_t sequence = 4096;      // tokens
-  std::int64_t global_batch = 0;     // sequences; 0 = not given
+  std::int64_t sequence = 4096;   // tokens
+  std::int64_t global_batch = 0;  // sequences; 0 = not given
   Precision precision = Precision::kBf16;
   Optimizer optimizer = Optimizer::kAdamW;
   double critical_batch_tokens = 0;  // 0 = not given
@@ -31,7 +32,8 @@ struct StateBytes {
   Bytes<> total() const { return weight.value + gradient.value + optimizer(); }
 };
 
-/// What one framework keeps for each parameter, and what each ZeRO stage shards. Data: catalog/frameworks.json.
+/// What one framework keeps for each parameter, and what each ZeRO stage shards. Data:
+/// catalog/frameworks.json.
 struct Framework {
   std::string name;
   std::string description;

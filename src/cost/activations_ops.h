@@ -1,8 +1,8 @@
 // Activations op by op, for the architecture as it is, with fused attention and no dropout.
 //
-// Each formula is one block of a layer; each named step is one tensor that autograd keeps for the backward pass. Tensors
-// between the sequence-parallel regions are divided by t_s, those inside by t.
-// T = tokens of one micro-batch on the rank (s b / c). Widths are elements a token, of the whole model.
+// Each formula is one block of a layer; each named step is one tensor that autograd keeps for the backward
+// pass. Tensors between the sequence-parallel regions are divided by t_s, those inside by t. T = tokens of
+// one micro-batch on the rank (s b / c). Widths are elements a token, of the whole model.
 //
 // Not here: what recomputation leaves out, how many micro-batches are alive (estimate/memory.h).
 #pragma once
@@ -30,11 +30,12 @@ Bytes<N> constant(const Bytes<>& q) {
 
 /// Layer input and first norm, common to every mixer.
 struct NormActivations {
-  static constexpr FormulaInfo info{"memory.activations.ops.norm",
-                                    "a norm's input and output",
-                                    {"transformer-engine", "pytorch/module/layernorm_linear.py"},
-                                    "the input (the residual stream) is kept for the norm, the output for the weight "
-                                    "gradient of the projection that reads it"};
+  static constexpr FormulaInfo info{
+      "memory.activations.ops.norm",
+      "a norm's input and output",
+      {"transformer-engine", "pytorch/module/layernorm_linear.py"},
+      "the input (the residual stream) is kept for the norm, the output for the weight "
+      "gradient of the projection that reads it"};
   template <class N>
   struct In {
     using Number = N;
@@ -54,11 +55,12 @@ struct NormActivations {
 
 /// Softmax attention with a fused kernel (multi-head, grouped-query or latent).
 struct AttentionActivations {
-  static constexpr FormulaInfo info{"memory.activations.ops.attention",
-                                    "what fused attention keeps",
-                                    {"dao2022", "sec. 3.1 and alg. 1: output and log-sum-exp instead of scores"},
-                                    "query, key and value after rotary embedding, output, one fp32 statistic a head; no "
-                                    "dropout"};
+  static constexpr FormulaInfo info{
+      "memory.activations.ops.attention",
+      "what fused attention keeps",
+      {"dao2022", "sec. 3.1 and alg. 1: output and log-sum-exp instead of scores"},
+      "query, key and value after rotary embedding, output, one fp32 statistic a head; no "
+      "dropout"};
   template <class N>
   struct In {
     using Number = N;
@@ -89,11 +91,12 @@ struct AttentionActivations {
 
 /// Recurrent mixers (Mamba-2, gated delta net): projection outputs, convolution, gate and output.
 struct RecurrentActivations {
-  static constexpr FormulaInfo info{"memory.activations.ops.recurrent",
-                                    "what a recurrent mixer keeps",
-                                    {"shardplan", "tensors of the reference forward pass, chunk states not counted"},
-                                    "16-bit inner tensors divided over the tensor-parallel group; the chunked scan keeps no "
-                                    "per-token state"};
+  static constexpr FormulaInfo info{
+      "memory.activations.ops.recurrent",
+      "what a recurrent mixer keeps",
+      {"shardplan", "tensors of the reference forward pass, chunk states not counted"},
+      "16-bit inner tensors divided over the tensor-parallel group; the chunked scan keeps no "
+      "per-token state"};
   template <class N>
   struct In {
     using Number = N;
@@ -115,10 +118,11 @@ struct RecurrentActivations {
 
 /// Dense MLP: output of the first projection and of the activation.
 struct MlpActivations {
-  static constexpr FormulaInfo info{"memory.activations.ops.mlp",
-                                    "what a dense MLP keeps",
-                                    {"megatron-core", "fusions/fused_bias_swiglu.py, fused_bias_gelu.py"},
-                                    "the fused activation keeps its input only; its output is the second projection's input"};
+  static constexpr FormulaInfo info{
+      "memory.activations.ops.mlp",
+      "what a dense MLP keeps",
+      {"megatron-core", "fusions/fused_bias_swiglu.py, fused_bias_gelu.py"},
+      "the fused activation keeps its input only; its output is the second projection's input"};
   template <class N>
   struct In {
     using Number = N;
@@ -133,17 +137,20 @@ struct MlpActivations {
     const auto one = in.tokens * in.width * kept::constant<N>(kept::kActivation) / in.tensor;
     return named("first projection", in.matrices * one) + named("activation", one);
   }
-  static constexpr std::array examples{Example<MlpActivations>{
-      {ratio(4096), ratio(28672), ratio(2), ratio(1)}, 704643072.0, "llama3-70b: 3 x 4096 x 28672 x 2 bytes"}};
+  static constexpr std::array examples{
+      Example<MlpActivations>{{ratio(4096), ratio(28672), ratio(2), ratio(1)},
+                              704643072.0,
+                              "llama3-70b: 3 x 4096 x 28672 x 2 bytes"}};
 };
 
 /// Routed experts with balanced load: router, permuted tokens, expert projections.
 struct MoeActivations {
-  static constexpr FormulaInfo info{"memory.activations.ops.moe",
-                                    "what routed experts keep",
-                                    {"megatron-core", "transformer/moe/{router,token_dispatcher,experts}.py"},
-                                    "every expert receives the same number of tokens; probabilities applied in the "
-                                    "activation"};
+  static constexpr FormulaInfo info{
+      "memory.activations.ops.moe",
+      "what routed experts keep",
+      {"megatron-core", "transformer/moe/{router,token_dispatcher,experts}.py"},
+      "every expert receives the same number of tokens; probabilities applied in the "
+      "activation"};
   template <class N>
   struct In {
     using Number = N;
@@ -176,11 +183,12 @@ struct MoeActivations {
 
 /// Gradients that are alive while the top layer of a stage runs backward.
 struct LayerBackwardTransient {
-  static constexpr FormulaInfo info{"memory.transient.layer_backward",
-                                    "gradients alive in one layer's backward pass",
-                                    {"megatron-core", "order of frees in the backward pass of transformer/mlp.py"},
-                                    "residual gradient and its copy, gradients of the activation and of the first "
-                                    "projection"};
+  static constexpr FormulaInfo info{
+      "memory.transient.layer_backward",
+      "gradients alive in one layer's backward pass",
+      {"megatron-core", "order of frees in the backward pass of transformer/mlp.py"},
+      "residual gradient and its copy, gradients of the activation and of the first "
+      "projection"};
   template <class N>
   struct In {
     using Number = N;
@@ -197,8 +205,7 @@ struct LayerBackwardTransient {
     const auto element = kept::constant<N>(kept::kActivation);
     const auto residual = in.tokens * in.hidden * element / in.tensor_sequence;
     const auto inner = in.tokens * in.width * element / in.tensor;
-    return named("residual gradients", 2.0 * residual) +
-           named("MLP gradients", inner + in.matrices * inner);
+    return named("residual gradients", 2.0 * residual) + named("MLP gradients", inner + in.matrices * inner);
   }
   static constexpr std::array examples{Example<LayerBackwardTransient>{
       {ratio(4096), ratio(8192), ratio(28672), ratio(2), ratio(1), ratio(1)},
@@ -208,11 +215,12 @@ struct LayerBackwardTransient {
 
 /// Weights and gradients of the layers that full sharding has gathered at one time.
 struct GatheredLayers {
-  static constexpr FormulaInfo info{"memory.transient.gathered_layers",
-                                    "unsharded layers under full sharding",
-                                    {"zhao2023", "sec. 3.2 and 4.3: current and prefetched unit"},
-                                    "one layer in use, the next one prefetched, one layer's gradients before their "
-                                    "reduce-scatter"};
+  static constexpr FormulaInfo info{
+      "memory.transient.gathered_layers",
+      "unsharded layers under full sharding",
+      {"zhao2023", "sec. 3.2 and 4.3: current and prefetched unit"},
+      "one layer in use, the next one prefetched, one layer's gradients before their "
+      "reduce-scatter"};
   template <class N>
   struct In {
     using Number = N;

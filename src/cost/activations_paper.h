@@ -1,8 +1,10 @@
-// Activations by the closed forms of arXiv:2205.05198 (Korthikanti et al. 2022), for a GPT layer with unfused attention.
+// Activations by the closed forms of arXiv:2205.05198 (Korthikanti et al. 2022), for a GPT layer with unfused
+// attention.
 //
-// T = tokens of one micro-batch on the rank (s b / c), s = keys each query meets (the whole sequence), t = tensor
-// parallel degree, t_s = t with sequence parallelism, else 1. With t_s = t the tensor form becomes equation 4.
-// Worked value: 175B (L 96, h 12288, a 96), s 2048, micro-batch 1: 256.5 GiB none, 76.5 selective, 4.5 full.
+// T = tokens of one micro-batch on the rank (s b / c), s = keys each query meets (the whole sequence), t =
+// tensor parallel degree, t_s = t with sequence parallelism, else 1. With t_s = t the tensor form becomes
+// equation 4. Worked value: 175B (L 96, h 12288, a 96), s 2048, micro-batch 1: 256.5 GiB none, 76.5
+// selective, 4.5 full.
 #pragma once
 
 #include "formula/formula.h"
@@ -10,7 +12,8 @@
 namespace shardplan {
 
 namespace paper {
-// Bytes a token and hidden unit that tensor parallelism does not divide (10) and divides (24): together the 34 of eq. 1.
+// Bytes a token and hidden unit that tensor parallelism does not divide (10) and divides (24): together the
+// 34 of eq. 1.
 inline constexpr Bytes<> kUndividedBytes = bytes(10);
 inline constexpr Bytes<> kDividedBytes = bytes(24);
 // Bytes of one attention score: softmax output 2, its dropout mask 1, dropout output 2.
@@ -43,13 +46,13 @@ struct PaperLayerNone {
   static constexpr std::array<std::string_view, 6> symbols{"T", "h", "a", "s", "t", "t_s"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
-    const auto elementwise = named("norms, dropout and inputs", in.tokens * in.hidden *
-                                                                    (paper::constant<N>(paper::kUndividedBytes) /
-                                                                     in.tensor_sequence));
-    const auto matmul =
-        named("attention and MLP", in.tokens * in.hidden * (paper::constant<N>(paper::kDividedBytes) / in.tensor));
-    const auto scores = named("attention scores",
-                              in.tokens * in.heads * in.sequence * paper::constant<N>(paper::kScoreBytes) / in.tensor);
+    const auto elementwise =
+        named("norms, dropout and inputs",
+              in.tokens * in.hidden * (paper::constant<N>(paper::kUndividedBytes) / in.tensor_sequence));
+    const auto matmul = named("attention and MLP",
+                              in.tokens * in.hidden * (paper::constant<N>(paper::kDividedBytes) / in.tensor));
+    const auto scores = named("attention scores", in.tokens * in.heads * in.sequence *
+                                                      paper::constant<N>(paper::kScoreBytes) / in.tensor);
     return elementwise + matmul + scores;
   }
   static constexpr std::array examples{
@@ -66,10 +69,11 @@ struct PaperLayerNone {
 
 /// Equation 6's layer: attention scores, softmax and dropout are recomputed.
 struct PaperLayerSelective {
-  static constexpr FormulaInfo info{"memory.activations.paper.selective",
-                                    "activations of one layer, selective recomputation",
-                                    {"korthikanti2022", "eq. 6 and table 2"},
-                                    "GPT layer, 16-bit activations, dropout; scores are recomputed in the backward pass"};
+  static constexpr FormulaInfo info{
+      "memory.activations.paper.selective",
+      "activations of one layer, selective recomputation",
+      {"korthikanti2022", "eq. 6 and table 2"},
+      "GPT layer, 16-bit activations, dropout; scores are recomputed in the backward pass"};
   template <class N>
   struct In {
     using Number = N;
@@ -87,16 +91,18 @@ struct PaperLayerSelective {
   }
   static constexpr std::array examples{
       Example<PaperLayerSelective>{{ratio(2048), ratio(12288), ratio(1), ratio(1)}, 855638016.0, "34 s b h"},
-      Example<PaperLayerSelective>{{ratio(2048), ratio(12288), ratio(8), ratio(8)}, 106954752.0, "34 s b h / 8"}};
+      Example<PaperLayerSelective>{
+          {ratio(2048), ratio(12288), ratio(8), ratio(8)}, 106954752.0, "34 s b h / 8"}};
 };
 
 /// Table 2, last row: only the layer's input is kept.
 struct PaperLayerFull {
-  static constexpr FormulaInfo info{"memory.activations.paper.full",
-                                    "activations of one layer, full recomputation",
-                                    {"korthikanti2022", "table 2, last row"},
-                                    "the 16-bit layer input is kept whole on every tensor-parallel rank, or divided under "
-                                    "sequence parallelism"};
+  static constexpr FormulaInfo info{
+      "memory.activations.paper.full",
+      "activations of one layer, full recomputation",
+      {"korthikanti2022", "table 2, last row"},
+      "the 16-bit layer input is kept whole on every tensor-parallel rank, or divided under "
+      "sequence parallelism"};
   template <class N>
   struct In {
     using Number = N;
@@ -109,17 +115,18 @@ struct PaperLayerFull {
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.tokens * in.hidden * paper::constant<N>(paper::kInputBytes) / in.tensor_sequence;
   }
-  static constexpr std::array examples{
-      Example<PaperLayerFull>{{ratio(2048), ratio(12288), ratio(1)}, 50331648.0, "2 s b h: 4.5 GiB over 96 layers"}};
+  static constexpr std::array examples{Example<PaperLayerFull>{
+      {ratio(2048), ratio(12288), ratio(1)}, 50331648.0, "2 s b h: 4.5 GiB over 96 layers"}};
 };
 
 /// Logits of one micro-batch and the loss over them.
 struct Logits {
-  static constexpr FormulaInfo info{"memory.logits",
-                                    "logits and their loss",
-                                    {"megatron-core", "tensor_parallel/cross_entropy.py"},
-                                    "vocabulary divided over the tensor-parallel group; k bytes a logit: the 16-bit logits "
-                                    "and one fp32 tensor that later steps reuse in place"};
+  static constexpr FormulaInfo info{
+      "memory.logits",
+      "logits and their loss",
+      {"megatron-core", "tensor_parallel/cross_entropy.py"},
+      "vocabulary divided over the tensor-parallel group; k bytes a logit: the 16-bit logits "
+      "and one fp32 tensor that later steps reuse in place"};
   template <class N>
   struct In {
     using Number = N;
@@ -133,16 +140,19 @@ struct Logits {
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.tokens * in.vocabulary / in.tensor * in.bytes_per_logit;
   }
-  static constexpr std::array examples{
-      Example<Logits>{{ratio(4096), ratio(128256), ratio(1), bytes(6)}, 3152019456.0, "4096 tokens x 128256 x (2 + 4) bytes"}};
+  static constexpr std::array examples{Example<Logits>{{ratio(4096), ratio(128256), ratio(1), bytes(6)},
+                                                       3152019456.0,
+                                                       "4096 tokens x 128256 x (2 + 4) bytes"}};
 };
 
-/// Micro-batch chunks whose activations are alive at once on the first pipeline rank, in units of the rank's layers.
+/// Micro-batch chunks whose activations are alive at once on the first pipeline rank, in units of the rank's
+/// layers.
 struct InFlight {
-  static constexpr FormulaInfo info{"pipeline.in_flight",
-                                    "chunks with live activations on a pipeline rank",
-                                    {"korthikanti2022", "eq. 5 and sec. 4.2.3; schedule of narayanan2021 sec. 2.2"},
-                                    "1F1B (v = 1) or interleaved 1F1B; chunks counted with the one that runs"};
+  static constexpr FormulaInfo info{
+      "pipeline.in_flight",
+      "chunks with live activations on a pipeline rank",
+      {"korthikanti2022", "eq. 5 and sec. 4.2.3; schedule of narayanan2021 sec. 2.2"},
+      "1F1B (v = 1) or interleaved 1F1B; chunks counted with the one that runs"};
   template <class N>
   struct In {
     using Number = N;
@@ -157,13 +167,13 @@ struct InFlight {
     const Ratio<N> one{N(1.0)};
     const auto after = named("ranks after this one", in.stages - in.rank - one);
     // Interleaving needs twice the ranks after, because a chunk passes each of them forward and backward.
-    const auto warm_up = value_of(in.chunks_per_rank) > 1
-                             ? 2.0 * after + (in.chunks_per_rank - one) * in.stages
-                             : after;
+    const auto warm_up =
+        value_of(in.chunks_per_rank) > 1 ? 2.0 * after + (in.chunks_per_rank - one) * in.stages : after;
     return min(in.micro_batches * in.chunks_per_rank, warm_up + one);
   }
   static constexpr std::array examples{
-      Example<InFlight>{{ratio(8), ratio(0), ratio(1), ratio(64)}, 8.0, "1F1B: the first rank holds p micro-batches"},
+      Example<InFlight>{
+          {ratio(8), ratio(0), ratio(1), ratio(64)}, 8.0, "1F1B: the first rank holds p micro-batches"},
       Example<InFlight>{{ratio(8), ratio(7), ratio(1), ratio(64)}, 1.0, "1F1B: the last rank holds one"},
       Example<InFlight>{{ratio(4), ratio(0), ratio(2), ratio(64)},
                         11.0,

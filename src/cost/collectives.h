@@ -1,9 +1,9 @@
 // Collectives on a link: alpha-beta costs of ring algorithms, their two-tier form, and whether they hide.
 //
-// S = bytes of the whole vector (all-gather, reduce-scatter, all-to-all: what one rank ends, starts or sends in all),
-// n = ranks, B = bytes/s per GPU and direction, a = latency of one step. The latency and bandwidth terms are named
-// steps, so that every report can show them apart.
-// Worked value: 14 GB over 64 ranks at 50 GB/s and 15 us: 551.25 ms bandwidth + 1.89 ms latency.
+// S = bytes of the whole vector (all-gather, reduce-scatter, all-to-all: what one rank ends, starts or sends
+// in all), n = ranks, B = bytes/s per GPU and direction, a = latency of one step. The latency and bandwidth
+// terms are named steps, so that every report can show them apart. Worked value: 14 GB over 64 ranks at 50
+// GB/s and 15 us: 551.25 ms bandwidth + 1.89 ms latency.
 #pragma once
 
 #include "formula/formula.h"
@@ -117,7 +117,8 @@ struct RingGatherLatency {
   static constexpr Seconds<N> eval(const In<N>& in) {
     return (in.ranks - detail::one<N>()) * in.latency;
   }
-  static constexpr std::array examples{Example<RingGatherLatency>{{ratio(8), microseconds(5)}, 35e-6, "7 steps of 5 us"}};
+  static constexpr std::array examples{
+      Example<RingGatherLatency>{{ratio(8), microseconds(5)}, 35e-6, "7 steps of 5 us"}};
 };
 
 struct AllToAllBandwidth {
@@ -137,8 +138,8 @@ struct AllToAllBandwidth {
   static constexpr Seconds<N> eval(const In<N>& in) {
     return (in.ranks - detail::one<N>()) / in.ranks * in.size / in.bandwidth;
   }
-  static constexpr std::array examples{
-      Example<AllToAllBandwidth>{{megabytes(80), ratio(8), gigabytes_per_s(70)}, 0.001, "7/8 x 80 MB / 70 GB/s"}};
+  static constexpr std::array examples{Example<AllToAllBandwidth>{
+      {megabytes(80), ratio(8), gigabytes_per_s(70)}, 0.001, "7/8 x 80 MB / 70 GB/s"}};
 };
 
 struct AllToAllLatency {
@@ -157,7 +158,8 @@ struct AllToAllLatency {
   static constexpr Seconds<N> eval(const In<N>& in) {
     return (in.ranks - detail::one<N>()) * in.latency;
   }
-  static constexpr std::array examples{Example<AllToAllLatency>{{ratio(8), microseconds(5)}, 35e-6, "7 exchanges of 5 us"}};
+  static constexpr std::array examples{
+      Example<AllToAllLatency>{{ratio(8), microseconds(5)}, 35e-6, "7 exchanges of 5 us"}};
 };
 
 /// A chain that passes the vector on piece by piece: broadcast, or send and receive with two ranks.
@@ -203,11 +205,12 @@ struct ChainLatency {
 
 /// The part of a step under which the gradient reduction can hide.
 struct BackwardWindow {
-  static constexpr FormulaInfo info{"comm.window.backward",
-                                    "backward pass of a step",
-                                    {"narayanan2021", "appendix: backward takes twice the forward FLOPs"},
-                                    "the step is forward and backward only; gradients are ready evenly over the backward "
-                                    "pass"};
+  static constexpr FormulaInfo info{
+      "comm.window.backward",
+      "backward pass of a step",
+      {"narayanan2021", "appendix: backward takes twice the forward FLOPs"},
+      "the step is forward and backward only; gradients are ready evenly over the backward "
+      "pass"};
   template <class N>
   struct In {
     using Number = N;
@@ -226,11 +229,12 @@ struct BackwardWindow {
 
 /// What a collective adds to the step when it may run beside `window` of compute.
 struct ExposedTime {
-  static constexpr FormulaInfo info{"comm.exposed",
-                                    "what communication adds to the step",
-                                    {"shardplan", "definition: communication-bound is what is exposed"},
-                                    "communication runs beside the window; while it does, the compute is slowed by a share "
-                                    "of it (SMs and memory bandwidth taken), 0 where contention is left out"};
+  static constexpr FormulaInfo info{
+      "comm.exposed",
+      "what communication adds to the step",
+      {"shardplan", "definition: communication-bound is what is exposed"},
+      "communication runs beside the window; while it does, the compute is slowed by a share "
+      "of it (SMs and memory bandwidth taken), 0 where contention is left out"};
   template <class N>
   struct In {
     using Number = N;
@@ -245,9 +249,14 @@ struct ExposedTime {
     return in.communication - beside + in.contention * beside;
   }
   static constexpr std::array examples{
-      Example<ExposedTime>{{milliseconds(553.14), milliseconds(466.6), ratio(0)}, 0.08654, "553.14 - 466.6 ms", 1e-9},
-      Example<ExposedTime>{{milliseconds(81.7), milliseconds(466.6), ratio(0)}, 0.0, "shorter than its window: hidden"},
-      Example<ExposedTime>{{milliseconds(100), milliseconds(200), ratio(0.47)}, 0.047, "hidden, but 47 % of it is felt", 1e-9}};
+      Example<ExposedTime>{
+          {milliseconds(553.14), milliseconds(466.6), ratio(0)}, 0.08654, "553.14 - 466.6 ms", 1e-9},
+      Example<ExposedTime>{
+          {milliseconds(81.7), milliseconds(466.6), ratio(0)}, 0.0, "shorter than its window: hidden"},
+      Example<ExposedTime>{{milliseconds(100), milliseconds(200), ratio(0.47)},
+                           0.047,
+                           "hidden, but 47 % of it is felt",
+                           1e-9}};
 };
 
 /// Least bandwidth at which a collective hides under its window, from its terms at the bandwidth there is.
@@ -289,7 +298,8 @@ CollectiveCost<N> ring_cost(Collective kind, const RingIn<N>& in) {
       return {call<AllToAllLatency>(AllToAllLatency::In<N>{in.ranks, in.latency}),
               call<AllToAllBandwidth>(AllToAllBandwidth::In<N>{in.size, in.ranks, in.bandwidth})};
     case Collective::kBroadcast:
-    case Collective::kSendRecv: break;
+    case Collective::kSendRecv:
+      break;
   }
   return {call<ChainLatency>(ChainLatency::In<N>{in.ranks, in.latency}),
           call<ChainBandwidth>(ChainBandwidth::In<N>{in.size, in.bandwidth})};

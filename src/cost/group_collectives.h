@@ -1,11 +1,14 @@
-// A collective of a group that may cross tiers of the cluster: flat ring or tier by tier, whichever is faster.
+// A collective of a group that may cross tiers of the cluster: flat ring or tier by tier, whichever is
+// faster.
 //
-// Tier by tier: reduce-scatter inside each tier, the outermost one carries the remaining share, all-gather back.
-// A flat ring runs at the outermost tier's bandwidth and latency.
+// Tier by tier: reduce-scatter inside each tier, the outermost one carries the remaining share, all-gather
+// back. A flat ring runs at the outermost tier's bandwidth and latency.
 //
-//   auto cost = group_collective<double>(Collective::kAllReduce, gradient_bytes, cluster_links, dense_shard_group(plan));
+//   auto cost = group_collective<double>(Collective::kAllReduce, gradient_bytes, cluster_links,
+//   dense_shard_group(plan));
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "cost/collectives.h"

@@ -52,10 +52,11 @@ struct StageImbalance {
 
 /// Activations sent between stages that no compute covers.
 struct PipelineSends {
-  static constexpr FormulaInfo info{"pipeline.sends",
-                                    "sends between pipeline stages",
-                                    {"narayanan2021", "sec. 4.1"},
-                                    "each chunk's activation forward and its gradient backward wait for their transfer"};
+  static constexpr FormulaInfo info{
+      "pipeline.sends",
+      "sends between pipeline stages",
+      {"narayanan2021", "sec. 4.1"},
+      "each chunk's activation forward and its gradient backward wait for their transfer"};
   template <class N>
   struct In {
     using Number = N;

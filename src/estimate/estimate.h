@@ -1,4 +1,5 @@
-// What the model says about one plan: memory of each pipeline stage by term, step time by term. Quantities only.
+// What the model says about one plan: memory of each pipeline stage by term, step time by term. Quantities
+// only.
 //
 // A breakdown is an array indexed by term; its total is defined as the sum of its parts.
 #pragma once

@@ -18,9 +18,9 @@ const char* name(MemoryTerm term) {
 
 const char* name(TimeTerm term) {
   static constexpr std::array<const char*, kTimeTermCount> kNames{
-      "gemm",            "attention",        "memory_bound",  "logits",         "recompute",      "launch", "tensor_parallel",
-      "context_parallel", "expert_parallel", "data_parallel", "pipeline_sends", "pipeline_bubble", "stage_imbalance",
-      "optimizer"};
+      "gemm",           "attention",       "memory_bound",     "logits",          "recompute",
+      "launch",         "tensor_parallel", "context_parallel", "expert_parallel", "data_parallel",
+      "pipeline_sends", "pipeline_bubble", "stage_imbalance",  "optimizer"};
   return kNames[static_cast<std::size_t>(term)];
 }
 
@@ -68,10 +68,10 @@ Bytes<N> Estimator::state_total() const {
 template <class N>
 Bytes<N> Estimator::usable() const {
   const Cluster& c = question_.cluster;
-  return call<UsableMemory>(UsableMemory::In<N>{
-      leaf<N>("HBM", c.device.memory_reported.value, c.device.memory_reported.source),
-      leaf<N>("fixed reserve", c.reserve_fixed.value, c.reserve_fixed.source),
-      leaf<N>("reserve share", c.reserve_share.value, c.reserve_share.source)});
+  return call<UsableMemory>(
+      UsableMemory::In<N>{leaf<N>("HBM", c.device.memory_reported.value, c.device.memory_reported.source),
+                          leaf<N>("fixed reserve", c.reserve_fixed.value, c.reserve_fixed.source),
+                          leaf<N>("reserve share", c.reserve_share.value, c.reserve_share.source)});
 }
 
 std::optional<Constraint> Estimator::broken_memory(const MemoryBreakdown<>& memory) const {
@@ -137,7 +137,8 @@ Estimate Estimator::complete(const Plan& plan, const MemoryBreakdown<>& memory, 
   const Flops<> possible = e.step * peak->value * ratio(d(plan.gpus()));
   e.mfu = needed / possible;
   Flops<> again = flops(0);
-  if (plan.recompute == Recompute::kFull) again = flops(step_tokens * (work::kMultiplyAdd * matmul + attention));
+  if (plan.recompute == Recompute::kFull)
+    again = flops(step_tokens * (work::kMultiplyAdd * matmul + attention));
   if (plan.recompute == Recompute::kSelective) again = flops(step_tokens * attention);
   e.hfu = (needed + again) / possible;
   return e;

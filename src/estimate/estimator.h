@@ -1,10 +1,13 @@
-// The one composition: question and plan to estimate, or to the violated constraint. Cheap memory check first.
+// The one composition: question and plan to estimate, or to the violated constraint. Cheap memory check
+// first.
 //
 //   Estimator estimator(question);
 //   Outcome outcome = estimator.estimate(plan);                         // numbers, as fast as they come
-//   auto memory = estimator.stage_memory<Traced>(plan, 0);              // the same arithmetic with its explanation
+//   auto memory = estimator.stage_memory<Traced>(plan, 0);              // the same arithmetic with its
+//   explanation
 //
-// Prepared once for a question: distinct layers, links, constants. No allocation for each plan when N is double.
+// Prepared once for a question: distinct layers, links, constants. No allocation for each plan when N is
+// double.
 #pragma once
 
 #include <string>
@@ -80,7 +83,8 @@ class Estimator {
   template <class N>
   void add_attention(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
   template <class N>
-  void add_memory_bound(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
+  void add_memory_bound(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
+                        LayerTime<N>& layer) const;
   template <class N>
   void add_layer_collectives(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
                              LayerTime<N>& layer, TimeBreakdown<N>& time) const;
@@ -93,8 +97,8 @@ class Estimator {
   void add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links, const Seconds<N>& forward,
                          const Seconds<N>& backward, TimeBreakdown<N>& time) const;
   template <class N>
-  void add_pipeline(const Plan& plan, const std::array<double, kMaxKinds>& layer_seconds, const Seconds<N>& head,
-                    const Seconds<N>& average, TimeBreakdown<N>& time) const;
+  void add_pipeline(const Plan& plan, const std::array<double, kMaxKinds>& layer_seconds,
+                    const Seconds<N>& head, const Seconds<N>& average, TimeBreakdown<N>& time) const;
   template <class N>
   const std::vector<Link<N>>& links() const;
   template <class N>

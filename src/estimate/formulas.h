@@ -1,4 +1,5 @@
-// The list of all formulas. Everything that walks them (example tests, Traced == double, the reference, explain) uses it.
+// The list of all formulas. Everything that walks them (example tests, Traced == double, the reference,
+// explain) uses it.
 #pragma once
 
 #include "cost/activations_ops.h"
@@ -12,14 +13,15 @@
 namespace shardplan {
 
 using AllFormulas =
-    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                               //
-                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlight,                      //
-                NormActivations, AttentionActivations, RecurrentActivations, MlpActivations, MoeActivations,  //
-                LayerBackwardTransient, GatheredLayers,                                                     //
-                RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,       //
+    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,           //
+                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlight,  //
+                NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
+                MoeActivations,                                                                        //
+                LayerBackwardTransient, GatheredLayers,                                                //
+                RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
                 AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, BackwardWindow, ExposedTime,
-                RequiredBandwidth,                                                                          //
-                GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,           //
+                RequiredBandwidth,                                                                 //
+                GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
                 PipelineBubble, StageImbalance, PipelineSends>;
 
 }  // namespace shardplan

@@ -19,7 +19,8 @@ TEST(Formulas, WorkedExamplesHold) {
       const double got = value_of(call<F>(example.in));
       const double scale = std::fabs(example.expected) > 0 ? std::fabs(example.expected) : 1.0;
       EXPECT_LE(std::fabs(got - example.expected) / scale, example.relative_tolerance)
-          << F::info.id << ": got " << got << ", expected " << example.expected << " (" << example.from << ")";
+          << F::info.id << ": got " << got << ", expected " << example.expected << " (" << example.from
+          << ")";
       ++checked;
     }
   });
@@ -45,9 +46,11 @@ void expect_same_bits(std::mt19937_64& random) {
       p = std::remove_reference_t<decltype(p)>(draw(random));
       t = leaf<Traced>("x", p, "random");
     }());
-  }(std::make_index_sequence<std::tuple_size_v<decltype(plain_fields)>>{});
+  }
+  (std::make_index_sequence<std::tuple_size_v<decltype(plain_fields)>>{});
   const double a = value_of(call<F>(plain_in)), b = value_of(call<F>(traced_in));
-  EXPECT_EQ(std::bit_cast<std::uint64_t>(a), std::bit_cast<std::uint64_t>(b)) << F::info.id << ": " << a << " " << b;
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(a), std::bit_cast<std::uint64_t>(b))
+      << F::info.id << ": " << a << " " << b;
 }
 
 TEST(Formulas, TracedEqualsDoubleBitForBit) {
@@ -58,8 +61,8 @@ TEST(Formulas, TracedEqualsDoubleBitForBit) {
 }
 
 TEST(Formulas, TracedResultCarriesTheFormula) {
-  const auto t = call<RingAllReduceLatency>(
-      RingAllReduceLatency::In<Traced>{leaf<Traced>("ranks", 64, "plan"), leaf<Traced>("latency", microseconds(15), "flag")});
+  const auto t = call<RingAllReduceLatency>(RingAllReduceLatency::In<Traced>{
+      leaf<Traced>("ranks", 64, "plan"), leaf<Traced>("latency", microseconds(15), "flag")});
   const TraceNode& node = t.raw().node();
   EXPECT_EQ(node.op, TraceOp::kFormula);
   EXPECT_EQ(node.formula, &RingAllReduceLatency::info);

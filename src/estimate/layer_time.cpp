@@ -35,11 +35,15 @@ const Sourced<Ratio<>>& share(const std::array<std::optional<Sourced<Ratio<>>>, 
 Bytes<> operand_bytes(Precision precision) {
   switch (precision) {
     case Precision::kFp32:
-    case Precision::kTf32: return bytes(4);
+    case Precision::kTf32:
+      return bytes(4);
     case Precision::kFp8:
-    case Precision::kInt8: return bytes(1);
-    case Precision::kFp4: return bytes(0.5);
-    default: return bytes(2);
+    case Precision::kInt8:
+      return bytes(1);
+    case Precision::kFp4:
+      return bytes(0.5);
+    default:
+      return bytes(2);
   }
 }
 
@@ -79,7 +83,8 @@ Seconds<N> Estimator::gemm_time(const Rates<N>& rates, double groups, const Rati
 }
 
 template <class N>
-void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const {
+void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
+                          LayerTime<N>& layer) const {
   const Ratio<N> t = micro_batch_tokens<N>(plan), routed = routed_tokens<N>(plan);
   for (const Gemm& gemm : ops.gemms) {
     const bool expert = gemm.cut == GemmCut::kExpertColumn || gemm.cut == GemmCut::kExpertRow;
@@ -88,12 +93,16 @@ void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>&
     const double groups = expert ? ops.experts / plan.ep : 1;
     const char* source = gemm.name;
     const Ratio<N> out = leaf<N>("columns on the rank", column ? gemm.out / split : gemm.out, source);
-    const Ratio<N> in = leaf<N>("rows on the rank", column || gemm.cut == GemmCut::kWhole ? gemm.in : gemm.in / split, source);
+    const Ratio<N> in = leaf<N>("rows on the rank",
+                                column || gemm.cut == GemmCut::kWhole ? gemm.in : gemm.in / split, source);
     Ratio<N> rows = gemm.cut == GemmCut::kWhole ? routed : t;
     // Balanced routing: each expert of the rank gets the same share of the rows sent to it.
-    if (expert) rows = routed * leaf<N>("rows of one expert for each routed token", ops.top_k * plan.etp / groups, "balanced routing");
+    if (expert)
+      rows = routed * leaf<N>("rows of one expert for each routed token", ops.top_k * plan.etp / groups,
+                              "balanced routing");
     layer.gemm_forward += gemm_time<N>(rates, groups, rows, out, in);
-    layer.gemm_backward += gemm_time<N>(rates, groups, rows, in, out) + gemm_time<N>(rates, groups, in, out, rows);
+    layer.gemm_backward +=
+        gemm_time<N>(rates, groups, rows, in, out) + gemm_time<N>(rates, groups, in, out, rows);
   }
 }
 
@@ -110,7 +119,10 @@ void Estimator::add_attention(const Plan& plan, const LayerOps& ops, const Rates
         leaf<N>("dimensions of a head", ops.qk_dim + ops.value_dim, model_source_),
         leaf<N>("share of keys met", windowed ? 1.0 : work::kCausalShare, "causal mask"), rates.attention});
   } else if (ops.linear_state_flops > 0) {
-    layer.attention_forward = t * leaf<N>("FLOP of the recurrent state a token", flops(ops.linear_state_flops / plan.tp), model_source_) / rates.attention;
+    layer.attention_forward = t *
+                              leaf<N>("FLOP of the recurrent state a token",
+                                      flops(ops.linear_state_flops / plan.tp), model_source_) /
+                              rates.attention;
   }
   layer.attention_backward = layer.attention_forward * Ratio<N>(N(work::kAttentionBackward));
 }
@@ -118,7 +130,8 @@ void Estimator::add_attention(const Plan& plan, const LayerOps& ops, const Rates
 template <class N>
 void Estimator::add_memory_bound(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
                                  LayerTime<N>& layer) const {
-  double passes = kNormPasses + kResidualPasses, kernels = ops.has_attention_core ? kAttentionKernels : kRecurrentKernels;
+  double passes = kNormPasses + kResidualPasses,
+         kernels = ops.has_attention_core ? kAttentionKernels : kRecurrentKernels;
   double inner = kRotaryPasses * (ops.query_width + ops.kv_width) + ops.mixer_extra_width;
   if (ops.mlp_matrices > 0) {
     passes += kNormPasses + kResidualPasses;
@@ -132,27 +145,34 @@ void Estimator::add_memory_bound(const Plan& plan, const LayerOps& ops, const Ra
     const double rows = ops.top_k / sharers;
     inner += rows * (kPermutePasses * d(question_.model.hidden) + (ops.mlp_matrices + 1) * ops.expert_width);
   }
-  layer.memory_forward = call<MemoryBoundTime>(MemoryBoundTime::In<N>{
-      micro_batch_tokens<N>(plan), leaf<N>("passes over the residual stream", passes, "norms and residual adds"),
-      leaf<N>("hidden size", d(question_.model.hidden), model_source_),
-      leaf<N>("sequence-parallel degree", sharers, "plan"),
-      leaf<N>("inner elements read and written a token", inner, model_source_), rates.activation, rates.memory});
+  layer.memory_forward = call<MemoryBoundTime>(
+      MemoryBoundTime::In<N>{micro_batch_tokens<N>(plan),
+                             leaf<N>("passes over the residual stream", passes, "norms and residual adds"),
+                             leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+                             leaf<N>("sequence-parallel degree", sharers, "plan"),
+                             leaf<N>("inner elements read and written a token", inner, model_source_),
+                             rates.activation, rates.memory});
   layer.memory_backward = layer.memory_forward * Ratio<N>(N(kBackwardPasses));
   const auto idle = [&](const Seconds<N>& device, double count) {
-    return call<LaunchFloor>(LaunchFloor::In<N>{device, leaf<N>("kernels", count, "kernels of one layer"), rates.launch});
+    return call<LaunchFloor>(
+        LaunchFloor::In<N>{device, leaf<N>("kernels", count, "kernels of one layer"), rates.launch});
   };
   layer.launch = idle(layer.forward(), kernels) + idle(layer.backward(), kBackwardPasses * kernels);
 }
 
 template <class N>
-void Estimator::add_layer_collectives(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
-                                      LayerTime<N>& layer, TimeBreakdown<N>& time) const {
+void Estimator::add_layer_collectives(const Plan& plan, const LayerOps& ops,
+                                      const std::vector<Link<N>>& links, LayerTime<N>& layer,
+                                      TimeBreakdown<N>& time) const {
   const Cluster& cluster = question_.cluster;
   const Bytes<N> element = leaf<N>("bytes of an activation", bytes(2), "16-bit activations");
-  const Ratio<N> t = micro_batch_tokens<N>(plan), hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
-  const auto record = [&](Axis axis, const GroupCost<N>& cost, const Bytes<N>& size, const Seconds<N>& window) {
+  const Ratio<N> t = micro_batch_tokens<N>(plan),
+                 hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
+  const auto record = [&](Axis axis, const GroupCost<N>& cost, const Bytes<N>& size,
+                          const Seconds<N>& window) {
     AxisCost<N>& a = time.axis(axis);
-    a = {cost.cost.latency_term, cost.cost.bandwidth_term, window, a.occurrences, value_of(size), cost.tier, cost.hierarchical};
+    a = {cost.cost.latency_term, cost.cost.bandwidth_term, window, a.occurrences, value_of(size), cost.tier,
+         cost.hierarchical};
   };
   if (plan.tp > 1) {
     const Bytes<N> size = named("activation of one micro-batch", t * hidden * element);
@@ -164,15 +184,18 @@ void Estimator::add_layer_collectives(const Plan& plan, const LayerOps& ops, con
     record(Axis::kTensor, cost, size, Seconds<N>(N(0.0)));
   }
   if (ops.experts > 0 && plan.ep > 1) {
-    const Bytes<N> size = named("routed tokens", routed_tokens<N>(plan) * leaf<N>("experts a token", ops.top_k, model_source_) * hidden * element);
+    const Bytes<N> size =
+        named("routed tokens", routed_tokens<N>(plan) * leaf<N>("experts a token", ops.top_k, model_source_) *
+                                   hidden * element);
     const auto cost = group_collective<N>(Collective::kAllToAll, size, links, cluster, expert_group(plan));
     layer.expert = 2.0 * cost.cost.total();  // dispatch and combine
     record(Axis::kExpert, cost, size, Seconds<N>(N(0.0)));
   }
   if (plan.cp > 1 && ops.has_attention_core) {
     // The ring passes every rank's keys and values to all others: an all-gather in cp - 1 sends.
-    const Bytes<N> size = named("keys and values of the sequence", t * leaf<N>("key and value width", ops.kv_width / plan.tp, model_source_) * element *
-                                leaf<N>("context-parallel degree", plan.cp, "plan"));
+    const Bytes<N> size = named("keys and values of the sequence",
+                                t * leaf<N>("key and value width", ops.kv_width / plan.tp, model_source_) *
+                                    element * leaf<N>("context-parallel degree", plan.cp, "plan"));
     const auto cost = group_collective<N>(Collective::kAllGather, size, links, cluster, context_group(plan));
     layer.context_forward = cost.cost.total();
     layer.context_backward = 2.0 * cost.cost.total();  // keys and values again, and their gradients
@@ -187,7 +210,8 @@ void Estimator::add_layer_collectives(const Plan& plan, const LayerOps& ops, con
 
 template <class N>
 Estimator::LayerTime<N> Estimator::layer_time(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
-                                              const std::vector<Link<N>>& links, TimeBreakdown<N>& time) const {
+                                              const std::vector<Link<N>>& links,
+                                              TimeBreakdown<N>& time) const {
   LayerTime<N> layer;
   add_gemms<N>(plan, ops, rates, layer);
   add_attention<N>(plan, ops, rates, layer);
@@ -202,7 +226,8 @@ Estimator::LayerTime<N> Estimator::layer_time(const Plan& plan, const LayerOps& 
 }
 
 template <class N>
-void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>& forward, Seconds<N>& backward) const {
+void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>& forward,
+                            Seconds<N>& backward) const {
   if (question_.model.vocab == 0) return;
   const Ratio<N> t = micro_batch_tokens<N>(plan);
   const Ratio<N> out = leaf<N>("vocabulary on the rank", d(question_.model.vocab) / plan.tp, model_source_);
@@ -211,15 +236,16 @@ void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>&
     return call<GemmTime>(GemmTime::In<N>{leaf<N>("groups", 1, "head"), m, n, k, rates.logits, rates.k_half,
                                           rates.activation, rates.memory});
   };
-  const Seconds<N> loss = named("passes over the logits", t * out * Ratio<N>(N(kLogitPasses)) * rates.activation / rates.memory);
+  const Seconds<N> loss =
+      named("passes over the logits", t * out * Ratio<N>(N(kLogitPasses)) * rates.activation / rates.memory);
   forward = product(t, out, in) + loss;
   backward = product(t, in, out) + product(in, out, t) + loss;
 }
 
-#define SHARDPLAN_INSTANTIATE(N)                                                                              \
-  template struct Estimator::Rates<N>;                                                                        \
-  template Estimator::LayerTime<N> Estimator::layer_time<N>(const Plan&, const LayerOps&, const Rates<N>&,    \
-                                                            const std::vector<Link<N>>&, TimeBreakdown<N>&) const; \
+#define SHARDPLAN_INSTANTIATE(N)                                                                            \
+  template struct Estimator::Rates<N>;                                                                      \
+  template Estimator::LayerTime<N> Estimator::layer_time<N>(                                                \
+      const Plan&, const LayerOps&, const Rates<N>&, const std::vector<Link<N>>&, TimeBreakdown<N>&) const; \
   template void Estimator::logits_time<N>(const Plan&, const Rates<N>&, Seconds<N>&, Seconds<N>&) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)

@@ -10,11 +10,11 @@ namespace shardplan {
 template <class N>
 struct Estimator::Rates {
   FlopsPerSecond<N> gemm;
-  FlopsPerSecond<N> logits;     // 16-bit whatever the precision
+  FlopsPerSecond<N> logits;  // 16-bit whatever the precision
   FlopsPerSecond<N> attention;
   Ratio<N> k_half;
-  Bytes<N> element;             // of a GEMM operand
-  Bytes<N> activation;          // 16-bit
+  Bytes<N> element;     // of a GEMM operand
+  Bytes<N> activation;  // 16-bit
   BytesPerSecond<N> memory;
   Seconds<N> launch;
 
@@ -27,8 +27,8 @@ struct Estimator::LayerTime {
   Seconds<N> attention_forward{}, attention_backward{};
   Seconds<N> memory_forward{}, memory_backward{};
   Seconds<N> launch{};
-  Seconds<N> tensor{};   // collectives of one direction
-  Seconds<N> expert{};   // all-to-alls of one direction
+  Seconds<N> tensor{};                                               // collectives of one direction
+  Seconds<N> expert{};                                               // all-to-alls of one direction
   Seconds<N> context_forward{}, context_backward{};                  // ring traffic
   Seconds<N> context_forward_exposed{}, context_backward_exposed{};  // beyond the attention it hides under
   Seconds<N> recompute{};
@@ -37,8 +37,8 @@ struct Estimator::LayerTime {
   Seconds<N> backward() const { return gemm_backward + attention_backward + memory_backward; }
   /// Everything that this layer takes from a micro-batch's pass over its rank.
   Seconds<N> total() const {
-    return forward() + backward() + launch + recompute + 2.0 * tensor + 2.0 * expert + context_forward_exposed +
-           context_backward_exposed;
+    return forward() + backward() + launch + recompute + 2.0 * tensor + 2.0 * expert +
+           context_forward_exposed + context_backward_exposed;
   }
 };
 

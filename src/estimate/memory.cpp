@@ -22,7 +22,8 @@ Ratio<N> degree(const char* axis, std::int64_t value) {
 
 template <class N>
 Ratio<N> sequence_share(const Plan& plan) {
-  return plan.sequence_parallel ? degree<N>("sequence-parallel degree", plan.tp) : degree<N>("no sequence parallelism", 1);
+  return plan.sequence_parallel ? degree<N>("sequence-parallel degree", plan.tp)
+                                : degree<N>("no sequence parallelism", 1);
 }
 
 }  // namespace
@@ -31,7 +32,8 @@ template <class N>
 Ratio<N> Estimator::micro_batch_tokens(const Plan& plan) const {
   return named("tokens of one micro-batch on the rank",
                leaf<N>("sequence", d(question_.workload.sequence), "workload") *
-                   degree<N>("micro-batch", plan.micro_batch) / degree<N>("context-parallel degree", plan.cp));
+                   degree<N>("micro-batch", plan.micro_batch) /
+                   degree<N>("context-parallel degree", plan.cp));
 }
 
 template <class N>
@@ -69,14 +71,16 @@ void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memor
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
   const auto term = [&](const char* what, Bytes<> size, const Source& source, bool sharded) {
-    return call<StateTerm>(StateTerm::In<N>{
-        leaf<N>(what, size, source), dense,
-        degree<N>("dense shards", sharded ? dense_shard_group(plan).count : 1), expert,
-        degree<N>("expert shards", sharded ? expert_shard_group(plan).count : 1)});
+    return call<StateTerm>(
+        StateTerm::In<N>{leaf<N>(what, size, source), dense,
+                         degree<N>("dense shards", sharded ? dense_shard_group(plan).count : 1), expert,
+                         degree<N>("expert shards", sharded ? expert_shard_group(plan).count : 1)});
   };
   memory[MemoryTerm::kWeights] = term("weight bytes", kept.weight.value, kept.weight.source, shards.weights);
-  memory[MemoryTerm::kGradients] = term("gradient bytes", kept.gradient.value, kept.gradient.source, shards.gradients);
-  memory[MemoryTerm::kOptimizer] = term("optimizer bytes", kept.optimizer(), kept.moments.source, shards.optimizer);
+  memory[MemoryTerm::kGradients] =
+      term("gradient bytes", kept.gradient.value, kept.gradient.source, shards.gradients);
+  memory[MemoryTerm::kOptimizer] =
+      term("optimizer bytes", kept.optimizer(), kept.moments.source, shards.optimizer);
 }
 
 template <class N>
@@ -85,7 +89,8 @@ Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, Activa
   const auto count = [&](const char* what, double value) { return leaf<N>(what, value, model_source_); };
   const Ratio<N> t = micro_batch_tokens<N>(plan), hidden = count("hidden size", d(question_.model.hidden));
   const Ratio<N> tensor = degree<N>("tensor-parallel degree", plan.tp), shared = sequence_share<N>(plan);
-  if (plan.recompute == Recompute::kFull) return call<PaperLayerFull>(PaperLayerFull::In<N>{t, hidden, shared});
+  if (plan.recompute == Recompute::kFull)
+    return call<PaperLayerFull>(PaperLayerFull::In<N>{t, hidden, shared});
   if (model == ActivationModel::kPaper) {
     if (plan.recompute == Recompute::kSelective) {
       return call<PaperLayerSelective>(PaperLayerSelective::In<N>{t, hidden, tensor, shared});
@@ -99,9 +104,10 @@ Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, Activa
     // Selective recomputation runs the attention core again: its statistics are not kept.
     const double heads = plan.recompute == Recompute::kSelective ? 0.0 : ops.heads;
     sum += call<AttentionActivations>(AttentionActivations::In<N>{
-        t, count("query width", ops.query_width + ops.mixer_extra_width), count("key and value width", ops.kv_width),
-        count("attention output width", ops.value_width), count("latent width", ops.latent_width),
-        count("heads whose statistics are kept", heads), tensor, shared});
+        t, count("query width", ops.query_width + ops.mixer_extra_width),
+        count("key and value width", ops.kv_width), count("attention output width", ops.value_width),
+        count("latent width", ops.latent_width), count("heads whose statistics are kept", heads), tensor,
+        shared});
   } else if (ops.value_width > 0) {
     sum += call<RecurrentActivations>(RecurrentActivations::In<N>{
         t, count("mixer width", ops.value_width), count("inner width", ops.mixer_extra_width), tensor});
@@ -126,8 +132,8 @@ Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
   const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
   const Ratio<N> pieces = degree<N>("model chunks on the rank", plan.interleave);
   const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
-  Ratio<N> chunks = call<InFlight>(
-      InFlight::In<N>{degree<N>("pipeline stages", plan.pp), degree<N>("stage", stage), pieces, micro_batches});
+  Ratio<N> chunks = call<InFlight>(InFlight::In<N>{degree<N>("pipeline stages", plan.pp),
+                                                   degree<N>("stage", stage), pieces, micro_batches});
   if (plan.schedule == Schedule::kGpipe) chunks = micro_batches;
   const auto chunk_bytes = [&](std::int64_t chunk) {
     const LayerRange range = chunk_layers(layers, plan, chunk);
@@ -135,14 +141,15 @@ Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
     for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
       const double count = d(kinds_.count(k, range.first, range.last));
       if (count == 0) continue;
-      const Bytes<N> part =
-          leaf<N>("layers of a chunk", count, model_source_) * layer_activations<N>(plan, k, question_.activations);
+      const Bytes<N> part = leaf<N>("layers of a chunk", count, model_source_) *
+                            layer_activations<N>(plan, k, question_.activations);
       sum = value_of(sum) == 0 ? part : sum + part;
     }
     return sum;
   };
   if (kinds_.kinds.size() == 1 || plan.interleave == 1) return chunks * chunk_bytes(stage);
-  // Interleaved and uneven: chunks are alive in schedule order, pp micro-batches of one chunk after the other.
+  // Interleaved and uneven: chunks are alive in schedule order, pp micro-batches of one chunk after the
+  // other.
   Bytes<N> sum{};
   double left = value_of(chunks);
   for (std::int64_t i = 0; left > 0; ++i) {
@@ -156,8 +163,10 @@ Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
 
 template <class N>
 Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>& logits) const {
-  const LayerRange range = chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, stage);
-  const Ratio<N> t = micro_batch_tokens<N>(plan), hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
+  const LayerRange range =
+      chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, stage);
+  const Ratio<N> t = micro_batch_tokens<N>(plan),
+                 hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
   const Ratio<N> tensor = degree<N>("tensor-parallel degree", plan.tp), shared = sequence_share<N>(plan);
   const bool gathers = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].weights &&
                        dense_shard_group(plan).count > 1;
@@ -177,7 +186,8 @@ Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>&
     }
     backward = value_of(backward) == 0 ? one : max(backward, one);
     if (!gathers) continue;
-    const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
+    const StateBytes& kept =
+        question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
     const double parameters = ops.tensor_parameters / plan.tp + ops.replicated_parameters +
                               ops.expert_parameters / (d(plan.ep) * plan.etp);
     const Bytes<N> unit = call<GatheredLayers>(
@@ -198,9 +208,10 @@ MemoryBreakdown<N> Estimator::stage_memory(const Plan& plan, int stage) const {
   memory[MemoryTerm::kActivations] = live_activations<N>(plan, stage);
   Bytes<N> logits{};
   if (stage == plan.pp - 1 && question_.model.vocab > 0) {
-    logits = call<Logits>(Logits::In<N>{micro_batch_tokens<N>(plan), leaf<N>("vocabulary", d(question_.model.vocab), model_source_),
-                                        degree<N>("tensor-parallel degree", plan.tp),
-                                        leaf<N>("bytes a logit", kLogitBytes, "16-bit logits and one fp32 tensor")});
+    logits = call<Logits>(Logits::In<N>{
+        micro_batch_tokens<N>(plan), leaf<N>("vocabulary", d(question_.model.vocab), model_source_),
+        degree<N>("tensor-parallel degree", plan.tp),
+        leaf<N>("bytes a logit", kLogitBytes, "16-bit logits and one fp32 tensor")});
   }
   memory[MemoryTerm::kLogits] = logits;
   // The closed forms of the paper know no working buffers.
@@ -226,11 +237,11 @@ MemoryBreakdown<N> Estimator::fullest_memory(const Plan& plan, int& stage) const
   return fullest;
 }
 
-#define SHARDPLAN_INSTANTIATE(N)                                                                   \
-  template Ratio<N> Estimator::micro_batch_tokens<N>(const Plan&) const;                                       \
-  template Ratio<N> Estimator::routed_tokens<N>(const Plan&) const;                                \
+#define SHARDPLAN_INSTANTIATE(N)                                                                      \
+  template Ratio<N> Estimator::micro_batch_tokens<N>(const Plan&) const;                              \
+  template Ratio<N> Estimator::routed_tokens<N>(const Plan&) const;                                   \
   template Bytes<N> Estimator::layer_activations<N>(const Plan&, std::size_t, ActivationModel) const; \
-  template MemoryBreakdown<N> Estimator::stage_memory<N>(const Plan&, int) const;                  \
+  template MemoryBreakdown<N> Estimator::stage_memory<N>(const Plan&, int) const;                     \
   template MemoryBreakdown<N> Estimator::fullest_memory<N>(const Plan&, int&) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)

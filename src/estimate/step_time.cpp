@@ -19,8 +19,9 @@ const std::vector<Link<Traced>>& Estimator::links<Traced>() const {
 }
 
 template <class N>
-void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links, const Seconds<N>& forward,
-                                  const Seconds<N>& backward, TimeBreakdown<N>& time) const {
+void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links,
+                                  const Seconds<N>& forward, const Seconds<N>& backward,
+                                  TimeBreakdown<N>& time) const {
   const Cluster& cluster = question_.cluster;
   double expert_count = 0;
   const double dense_count = stage_parameters(plan, 0, expert_count);
@@ -48,7 +49,8 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
     entry.hidden += (total - exposed) * repeat;
   };
   const auto note = [&](const GroupCost<N>& cost, const Seconds<N>& window, double times, double size) {
-    axis = {cost.cost.latency_term, cost.cost.bandwidth_term, window, times, size, cost.tier, cost.hierarchical};
+    axis = {cost.cost.latency_term, cost.cost.bandwidth_term, window, times, size, cost.tier,
+            cost.hierarchical};
   };
   const double micro_batches = plan.grad_accumulation;
   const double gradient_bytes = dense_count * kept.gradient.value.raw();
@@ -96,8 +98,10 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
     const LayerTime<N> l = layer_time<N>(plan, kinds_.kinds[k], rates, tier_links, time);
     const auto weigh = [&](const Seconds<N>& s) { return s * n * passes; };
     add(TimeTerm::kGemm, weigh(l.gemm_forward + l.gemm_backward), weigh(l.gemm_forward + l.gemm_backward));
-    add(TimeTerm::kAttention, weigh(l.attention_forward + l.attention_backward), weigh(l.attention_forward + l.attention_backward));
-    add(TimeTerm::kMemoryBound, weigh(l.memory_forward + l.memory_backward), weigh(l.memory_forward + l.memory_backward));
+    add(TimeTerm::kAttention, weigh(l.attention_forward + l.attention_backward),
+        weigh(l.attention_forward + l.attention_backward));
+    add(TimeTerm::kMemoryBound, weigh(l.memory_forward + l.memory_backward),
+        weigh(l.memory_forward + l.memory_backward));
     add(TimeTerm::kRecompute, weigh(l.recompute), weigh(l.recompute));
     add(TimeTerm::kLaunch, weigh(l.launch), weigh(l.launch));
     add(TimeTerm::kTensor, weigh(2.0 * l.tensor), weigh(2.0 * l.tensor));
@@ -111,7 +115,8 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
     const double per_step = count * plan.grad_accumulation / plan.pp;
     if (value_of(l.tensor) > 0) occurrences[static_cast<std::size_t>(Axis::kTensor)] += 2 * 2 * per_step;
     if (value_of(l.expert) > 0) occurrences[static_cast<std::size_t>(Axis::kExpert)] += 2 * 2 * per_step;
-    if (value_of(l.context_forward) > 0) occurrences[static_cast<std::size_t>(Axis::kContext)] += (1 + 2) * per_step;
+    if (value_of(l.context_forward) > 0)
+      occurrences[static_cast<std::size_t>(Axis::kContext)] += (1 + 2) * per_step;
   }
   for (std::size_t a = 0; a < kAxisCount; ++a) time.axes[a].occurrences = occurrences[a];
 
@@ -129,7 +134,8 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   double expert_count = 0;
   const double dense_count = stage_parameters(plan, 0, expert_count);
   const bool sharded = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].optimizer;
-  const double updated = sharded ? dense_count / d(dense_shard_group(plan).count) + expert_count / d(expert_shard_group(plan).count)
+  const double updated = sharded ? dense_count / d(dense_shard_group(plan).count) +
+                                       expert_count / d(expert_shard_group(plan).count)
                                  : dense_count + expert_count;
   const Seconds<N> update = call<OptimizerTime>(
       OptimizerTime::In<N>{leaf<N>("parameters this rank updates", updated, model_source_), rates.memory});
@@ -138,19 +144,22 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
 }
 
 template <class N>
-void Estimator::add_pipeline(const Plan& plan, const std::array<double, kMaxKinds>& layer_seconds, const Seconds<N>& head,
-                             const Seconds<N>& average, TimeBreakdown<N>& time) const {
+void Estimator::add_pipeline(const Plan& plan, const std::array<double, kMaxKinds>& layer_seconds,
+                             const Seconds<N>& head, const Seconds<N>& average,
+                             TimeBreakdown<N>& time) const {
   if (plan.pp <= 1) return;
   const auto plan_leaf = [](const char* what, std::int64_t value) { return leaf<N>(what, d(value), "plan"); };
   const Ratio<N> micro_batches = plan_leaf("micro-batches", plan.grad_accumulation);
-  const Ratio<N> stages = plan_leaf("pipeline stages", plan.pp), chunks = plan_leaf("chunks a rank", plan.interleave);
+  const Ratio<N> stages = plan_leaf("pipeline stages", plan.pp),
+                 chunks = plan_leaf("chunks a rank", plan.interleave);
   const auto add = [&](TimeTerm term, const Seconds<N>& spent) { time[term].time += spent; };
 
   double slowest = 0;
   for (int stage = 0; stage < plan.pp; ++stage) {
     double spent = stage == plan.pp - 1 ? value_of(head) : 0.0;
     for (std::int64_t chunk = stage; chunk < std::int64_t{plan.pp} * plan.interleave; chunk += plan.pp) {
-      const LayerRange range = chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, chunk);
+      const LayerRange range =
+          chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, chunk);
       for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
         spent += d(kinds_.count(k, range.first, range.last)) * layer_seconds[k];
       }
@@ -159,17 +168,29 @@ void Estimator::add_pipeline(const Plan& plan, const std::array<double, kMaxKind
   }
   add(TimeTerm::kImbalance,
       call<StageImbalance>(StageImbalance::In<N>{
-          micro_batches, leaf<N>("one micro-batch on the slowest stage", seconds(slowest), "sum of its layers and head"), average}));
+          micro_batches,
+          leaf<N>("one micro-batch on the slowest stage", seconds(slowest), "sum of its layers and head"),
+          average}));
   add(TimeTerm::kBubble, call<PipelineBubble>(PipelineBubble::In<N>{stages, chunks, average}));
 
-  const Bytes<N> size = named("activation sent", micro_batch_tokens<N>(plan) * leaf<N>("hidden size", d(question_.model.hidden), model_source_) *
-                                                     leaf<N>("bytes of an activation", bytes(2), "16-bit activations") /
-                                                     plan_leaf("sequence-parallel degree", plan.sequence_parallel ? plan.tp : 1));
-  const auto send = group_collective<N>(Collective::kSendRecv, size, links<N>(), question_.cluster, pipeline_pair(plan));
-  add(TimeTerm::kPipelineSends, call<PipelineSends>(PipelineSends::In<N>{stages, chunks, micro_batches, send.cost.total()}));
+  const Bytes<N> size =
+      named("activation sent",
+            micro_batch_tokens<N>(plan) * leaf<N>("hidden size", d(question_.model.hidden), model_source_) *
+                leaf<N>("bytes of an activation", bytes(2), "16-bit activations") /
+                plan_leaf("sequence-parallel degree", plan.sequence_parallel ? plan.tp : 1));
+  const auto send =
+      group_collective<N>(Collective::kSendRecv, size, links<N>(), question_.cluster, pipeline_pair(plan));
+  add(TimeTerm::kPipelineSends,
+      call<PipelineSends>(PipelineSends::In<N>{stages, chunks, micro_batches, send.cost.total()}));
   AxisCost<N>& axis = time.axis(Axis::kPipeline);
   const double count = 2 * plan.interleave * (plan.grad_accumulation + (plan.pp - 1.0) / plan.interleave);
-  axis = {send.cost.latency_term, send.cost.bandwidth_term, Seconds<N>(N(0.0)), count, value_of(size), send.tier, false};
+  axis = {send.cost.latency_term,
+          send.cost.bandwidth_term,
+          Seconds<N>(N(0.0)),
+          count,
+          value_of(size),
+          send.tier,
+          false};
 }
 
 template TimeBreakdown<double> Estimator::time<double>(const Plan&) const;

@@ -65,7 +65,8 @@ void add_mamba(const Mamba2& m, double hidden, LayerOps& ops) {
 
 void add_delta_net(const GatedDeltaNet& g, double hidden, LayerOps& ops) {
   const double key = d(g.key_heads * g.key_dim), value = d(g.value_heads * g.value_dim);
-  ops.gemms.push_back({"delta in", hidden, 2.0 * key + 2.0 * value + 2.0 * d(g.value_heads), GemmCut::kColumn});
+  ops.gemms.push_back(
+      {"delta in", hidden, 2.0 * key + 2.0 * value + 2.0 * d(g.value_heads), GemmCut::kColumn});
   ops.gemms.push_back({"delta out", value, hidden, GemmCut::kRow});
   ops.value_width = value;
   ops.mixer_extra_width = value + 2.0 * (2.0 * key + value) + 2.0 * d(g.value_heads);
@@ -128,7 +129,7 @@ LayerOps layer_ops(const Model& model, const Layer& layer) {
   std::visit([&](const auto& m) { add_mlp(m, hidden, ops); }, layer.mlp);
   for (const Weight& w : layer_weights(model, layer)) {
     const double n = d(w.parameters);
-    (w.cut == Cut::kTensor ? ops.tensor_parameters
+    (w.cut == Cut::kTensor   ? ops.tensor_parameters
      : w.cut == Cut::kExpert ? ops.expert_parameters
                              : ops.replicated_parameters) += n;
   }
@@ -139,7 +140,8 @@ LayerKinds layer_kinds(const Model& model) {
   LayerKinds result;
   std::vector<const Layer*> distinct;
   for (const Layer& layer : model.layers) {
-    const auto known = std::find_if(distinct.begin(), distinct.end(), [&](const Layer* l) { return *l == layer; });
+    const auto known =
+        std::find_if(distinct.begin(), distinct.end(), [&](const Layer* l) { return *l == layer; });
     if (known == distinct.end()) {
       result.kinds.push_back(layer_ops(model, layer));
       distinct.push_back(&layer);
@@ -151,7 +153,8 @@ LayerKinds layer_kinds(const Model& model) {
   result.prefix.assign(result.kinds.size(), std::vector<std::int64_t>(model.layers.size() + 1, 0));
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     for (std::size_t k = 0; k < result.kinds.size(); ++k) {
-      result.prefix[k][i + 1] = result.prefix[k][i] + (result.kind_of_layer[i] == static_cast<int>(k) ? 1 : 0);
+      result.prefix[k][i + 1] =
+          result.prefix[k][i] + (result.kind_of_layer[i] == static_cast<int>(k) ? 1 : 0);
     }
   }
   return result;

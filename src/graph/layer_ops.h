@@ -7,6 +7,7 @@
 // Not here: seconds and bytes (cost/), which stage holds the layer (graph/stages.h).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "catalog/model.h"
@@ -14,7 +15,8 @@
 
 namespace shardplan {
 
-/// How tensor parallelism divides a matrix product: by output columns, by input rows, over experts, or not at all.
+/// How tensor parallelism divides a matrix product: by output columns, by input rows, over experts, or not at
+/// all.
 enum class GemmCut { kColumn, kRow, kExpertColumn, kExpertRow, kWhole };
 
 /// tokens x in times in x out.
@@ -29,21 +31,21 @@ struct LayerOps {
   std::vector<Gemm> gemms;
 
   // Mixer. Widths in elements a token.
-  double query_width = 0;      // heads x (query-key dim)
-  double kv_width = 0;         // key plus value elements a token, as kept for the backward pass
-  double value_width = 0;      // heads x value dim: width of the mixer's output before its projection
-  double latent_width = 0;     // elements kept by low-rank projections, before and after their norms (MLA)
+  double query_width = 0;        // heads x (query-key dim)
+  double kv_width = 0;           // key plus value elements a token, as kept for the backward pass
+  double value_width = 0;        // heads x value dim: width of the mixer's output before its projection
+  double latent_width = 0;       // elements kept by low-rank projections, before and after their norms (MLA)
   double mixer_extra_width = 0;  // further inner elements kept by Mamba and delta-net mixers
   double heads = 0;
-  double attended = 0;         // keys a query meets at most: 0 = the whole sequence, else the window
+  double attended = 0;               // keys a query meets at most: 0 = the whole sequence, else the window
   double qk_dim = 0, value_dim = 0;  // of one head, for the attention core's FLOPs
   bool has_attention_core = false;   // softmax(QK)V over the sequence
   double linear_state_flops = 0;     // FLOP a token of a recurrent mixer (Mamba, delta net)
   bool qk_norm = false;
 
   // MLP.
-  double mlp_width = 0;        // dense width, or 0
-  double mlp_matrices = 0;     // matrices before the activation: 2 when gated, 1 otherwise, 0 when there is none
+  double mlp_width = 0;     // dense width, or 0
+  double mlp_matrices = 0;  // matrices before the activation: 2 when gated, 1 otherwise, 0 when there is none
   double experts = 0, top_k = 0, expert_width = 0, shared_width = 0;
 
   // Parameters by cut.

@@ -1,12 +1,13 @@
 // Where the ranks of a group sit: how many of them share each tier of the cluster.
 //
-// Ranks are placed innermost first in the order tensor, context, data, pipeline; expert groups take consecutive ranks of
-// tensor x context x data. A group is `count` ranks, `stride` GPUs apart.
+// Ranks are placed innermost first in the order tensor, context, data, pipeline; expert groups take
+// consecutive ranks of tensor x context x data. A group is `count` ranks, `stride` GPUs apart.
 //
 //   members(cluster, {8, 8})   // 8 ranks, one in each 8-GPU node: {1 in the node, 8 on the network}
 #pragma once
 
 #include <array>
+#include <cstdint>
 
 #include "catalog/cluster.h"
 #include "catalog/plan.h"

@@ -18,7 +18,9 @@ struct Limits {
   }
   void operator()(const LatentAttention& a) const { heads = std::gcd(heads, a.heads); }
   void operator()(const Mamba2& m) const { heads = std::gcd(heads, m.heads); }
-  void operator()(const GatedDeltaNet& g) const { heads = std::gcd(std::gcd(heads, g.value_heads), g.key_heads); }
+  void operator()(const GatedDeltaNet& g) const {
+    heads = std::gcd(std::gcd(heads, g.value_heads), g.key_heads);
+  }
   void operator()(const OtherMixer& o) const {
     heads = std::gcd(heads, o.heads);
     kv_heads.push_back(o.kv_heads);
@@ -46,7 +48,8 @@ std::vector<std::int32_t> narrow(const std::vector<std::int64_t>& values) {
 }
 
 std::string says(const char* axis, std::int64_t degree, std::int64_t what, const char* of) {
-  return std::string(axis) + " " + std::to_string(degree) + " does not divide " + std::to_string(what) + " " + of;
+  return std::string(axis) + " " + std::to_string(degree) + " does not divide " + std::to_string(what) + " " +
+         of;
 }
 
 }  // namespace
@@ -95,7 +98,8 @@ std::optional<Constraint> Space::first_broken(const Plan& p) const {
   if (chunks > layers_ || (p.interleave > 1 && !divides(chunks, layers_))) return Constraint::kLayers;
   // Causal context parallelism gives each rank two slices, an early and a late one, to balance the work.
   const std::int64_t slices = p.cp > 1 ? 2 * std::int64_t{p.cp} : 1;
-  if (!divides(slices, w.sequence) || (p.sequence_parallel && !divides(std::int64_t{p.cp} * p.tp, w.sequence))) {
+  if (!divides(slices, w.sequence) ||
+      (p.sequence_parallel && !divides(std::int64_t{p.cp} * p.tp, w.sequence))) {
     return Constraint::kSequence;
   }
   const std::int64_t expert_ranks = std::int64_t{p.dp} * p.cp * p.tp;
@@ -104,14 +108,14 @@ std::optional<Constraint> Space::first_broken(const Plan& p) const {
                       !divides(std::int64_t{p.ep} * p.etp, expert_ranks))) {
     return Constraint::kExperts;
   }
-  if (w.global_batch > 0 &&
-      std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation != w.global_batch) {
+  if (w.global_batch > 0 && std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation != w.global_batch) {
     return Constraint::kBatch;
   }
   const bool interleaved = p.interleave > 1;
   if (interleaved != (p.schedule == Schedule::kInterleaved) || (p.pp == 1 && p.schedule != Schedule::k1F1B) ||
       (interleaved && p.grad_accumulation % p.pp != 0) ||
-      (p.schedule != Schedule::k1F1B && p.schedule != Schedule::kInterleaved && p.schedule != Schedule::kGpipe)) {
+      (p.schedule != Schedule::k1F1B && p.schedule != Schedule::kInterleaved &&
+       p.schedule != Schedule::kGpipe)) {
     return Constraint::kSchedule;
   }
   if (!question_.framework.zero[static_cast<std::size_t>(p.zero_stage)].allowed ||
@@ -141,8 +145,9 @@ std::optional<Violation> Space::violation(const Plan& p) const {
       break;
     case Constraint::kHeads:
       set(p.tp, heads_,
-          divides(p.tp, heads_) ? "tp " + num(p.tp) + " neither divides nor is a multiple of the key-value heads"
-                                : says("tp", p.tp, heads_, "attention heads"));
+          divides(p.tp, heads_)
+              ? "tp " + num(p.tp) + " neither divides nor is a multiple of the key-value heads"
+              : says("tp", p.tp, heads_, "attention heads"));
       break;
     case Constraint::kWidths:
       if (!divides(p.tp, widths_)) {
@@ -158,17 +163,16 @@ std::optional<Violation> Space::violation(const Plan& p) const {
       break;
     case Constraint::kSequence:
       set(std::int64_t{p.cp} * p.tp, sequence,
-          p.tp == 1 && p.sequence_parallel
-              ? "sequence parallelism needs tp > 1"
-              : "cp " + num(p.cp) + " (two slices each) and tp " + num(p.tp) + " must divide the sequence of " +
-                    num(sequence) + " tokens");
+          p.tp == 1 && p.sequence_parallel ? "sequence parallelism needs tp > 1"
+                                           : "cp " + num(p.cp) + " (two slices each) and tp " + num(p.tp) +
+                                                 " must divide the sequence of " + num(sequence) + " tokens");
       break;
     case Constraint::kExperts:
       set(p.ep, experts_,
           experts_ == 0 ? "ep " + num(p.ep) + " for a model without experts"
-                        : "ep " + num(p.ep) + " (etp " + num(p.etp) + ", 1 or tp) must divide " + num(experts_) +
-                              " experts and, times etp, the " + num(std::int64_t{p.dp} * p.cp * p.tp) +
-                              " ranks of dp x cp x tp");
+                        : "ep " + num(p.ep) + " (etp " + num(p.etp) + ", 1 or tp) must divide " +
+                              num(experts_) + " experts and, times etp, the " +
+                              num(std::int64_t{p.dp} * p.cp * p.tp) + " ranks of dp x cp x tp");
       break;
     case Constraint::kBatch:
       set(std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation, batch,
@@ -178,7 +182,8 @@ std::optional<Violation> Space::violation(const Plan& p) const {
     case Constraint::kSchedule:
       set(p.interleave, p.pp,
           std::string("schedule ") + name(p.schedule) + " with interleave " + num(p.interleave) + " on pp " +
-              num(p.pp) + ": interleaving needs pp > 1, the interleaved schedule and a multiple of pp micro-batches");
+              num(p.pp) +
+              ": interleaving needs pp > 1, the interleaved schedule and a multiple of pp micro-batches");
       break;
     case Constraint::kZero:
       set(p.zero_stage, 0,
@@ -186,24 +191,28 @@ std::optional<Violation> Space::violation(const Plan& p) const {
               ? "ZeRO " + num(p.zero_stage) + " with one replica has nothing to shard over"
               : question_.framework.name + " has no ZeRO stage " + num(p.zero_stage));
       break;
-    default: break;
+    default:
+      break;
   }
   return v;
 }
 
 void Space::for_each_inside(const FixedAxes& fixed, Plan p, const std::function<void(const Plan&)>& visit,
                             std::int64_t& count) const {
-  // Without a global batch each replica runs as many micro-batches as there are stages, of one sequence if not said.
+  // Without a global batch each replica runs as many micro-batches as there are stages, of one sequence if
+  // not said.
   const bool open = question_.workload.global_batch == 0;
-  const std::int64_t batch = open ? std::int64_t{p.dp} * p.pp * fixed.micro_batch.value_or(1)
-                                  : question_.workload.global_batch;
+  const std::int64_t batch =
+      open ? std::int64_t{p.dp} * p.pp * fixed.micro_batch.value_or(1) : question_.workload.global_batch;
   if (batch % p.dp != 0) return;
-  const auto micro_batches = choices(fixed.micro_batch, open ? std::vector<std::int32_t>{1} : narrow(divisors(batch / p.dp)));
-  const auto chunk_counts = choices(
-      fixed.interleave, p.pp > 1 && layers_ % p.pp == 0 ? narrow(divisors(layers_ / p.pp)) : std::vector<std::int32_t>{1});
+  const auto micro_batches =
+      choices(fixed.micro_batch, open ? std::vector<std::int32_t>{1} : narrow(divisors(batch / p.dp)));
+  const auto chunk_counts =
+      choices(fixed.interleave, p.pp > 1 && layers_ % p.pp == 0 ? narrow(divisors(layers_ / p.pp))
+                                                                : std::vector<std::int32_t>{1});
   const auto stages = choices(fixed.zero_stage, std::vector<std::int8_t>{0, 1, 2, 3});
-  const auto recomputes =
-      choices(fixed.recompute, std::vector<Recompute>{Recompute::kNone, Recompute::kSelective, Recompute::kFull});
+  const auto recomputes = choices(
+      fixed.recompute, std::vector<Recompute>{Recompute::kNone, Recompute::kSelective, Recompute::kFull});
   for (const auto micro_batch : micro_batches) {
     if (micro_batch < 1 || (batch / p.dp) % micro_batch != 0) continue;
     p.micro_batch = micro_batch;
@@ -230,7 +239,8 @@ std::int64_t Space::for_each(const FixedAxes& fixed, const std::function<void(co
   const auto degrees = narrow(divisors(gpus));
   Plan p;
   for (const auto tp : choices(fixed.tp, degrees)) {
-    if (tp < 1 || gpus % tp != 0 || !divides(tp, heads_) || !divides(tp, widths_) || !kv_heads_allow(tp)) continue;
+    if (tp < 1 || gpus % tp != 0 || !divides(tp, heads_) || !divides(tp, widths_) || !kv_heads_allow(tp))
+      continue;
     p.tp = tp;
     p.sequence_parallel = fixed.sequence_parallel.value_or(tp > 1);
     for (const auto cp : choices(fixed.cp, degrees)) {
@@ -245,8 +255,8 @@ std::int64_t Space::for_each(const FixedAxes& fixed, const std::function<void(co
         for (const auto ep : choices(fixed.ep, experts_ > 0 ? narrow(divisors(std::gcd(experts_, ranks)))
                                                             : std::vector<std::int32_t>{1})) {
           p.ep = ep;
-          const auto expert_tensor = experts_ > 0 && tp > 1 ? std::vector<std::int32_t>{1, tp}
-                                                            : std::vector<std::int32_t>{1};
+          const auto expert_tensor =
+              experts_ > 0 && tp > 1 ? std::vector<std::int32_t>{1, tp} : std::vector<std::int32_t>{1};
           for (const auto etp : choices(fixed.etp, expert_tensor)) {
             p.etp = etp;
             for_each_inside(fixed, p, visit, count);

@@ -1,13 +1,14 @@
 // The space of plans: which are legal for a question, and all of them in a fixed order.
 //
-// Legality is divisibility and what the schedule, the framework and the model allow; fitting memory is not part of it
-// (estimate/). One place for both, so that the size of the space can be tested.
+// Legality is divisibility and what the schedule, the framework and the model allow; fitting memory is not
+// part of it (estimate/). One place for both, so that the size of the space can be tested.
 //
 //   Space space(question);
 //   space.for_each(fixed, [&](const Plan& p) { ... });    // every legal plan, each once
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -51,7 +52,8 @@ class Space {
   std::optional<Constraint> first_broken(const Plan& plan) const;
   /// The same with the numbers, for people.
   std::optional<Violation> violation(const Plan& plan) const;
-  /// Visits every legal plan that agrees with `fixed`, each once, in increasing order of tp, cp, pp, ... Returns how many.
+  /// Visits every legal plan that agrees with `fixed`, each once, in increasing order of tp, cp, pp, ...
+  /// Returns how many.
   std::int64_t for_each(const FixedAxes& fixed, const std::function<void(const Plan&)>& visit) const;
 
  private:

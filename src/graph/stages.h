@@ -1,7 +1,8 @@
 // Which layers a pipeline rank holds.
 //
-// Layers are dealt to pp x interleave chunks as evenly as they go, the earlier chunks one more where they do not; rank r
-// holds chunks r, r + pp, r + 2 pp, ... The embedding is on the first chunk, the head and loss on the last.
+// Layers are dealt to pp x interleave chunks as evenly as they go, the earlier chunks one more where they do
+// not; rank r holds chunks r, r + pp, r + 2 pp, ... The embedding is on the first chunk, the head and loss on
+// the last.
 #pragma once
 
 #include <cstdint>

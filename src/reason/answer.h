@@ -1,10 +1,14 @@
-// The defended answer: the search's result and what there is to say about it. Everything printed comes from it.
+// The defended answer: the search's result and what there is to say about it. Everything printed comes from
+// it.
 //
-//   Answer a = answer(estimator, fixed);   // a.binding->statement: "compute binds: 40.1 s of the 51.7 s step ..."
+//   Answer a = answer(estimator, fixed);   // a.binding->statement: "compute binds: 40.1 s of the 51.7 s step
+//   ..."
 //
-// Each finding is a value with its numbers; the statement is made from those numbers (reason/*.cpp), never written down.
+// Each finding is a value with its numbers; the statement is made from those numbers (reason/*.cpp), never
+// written down.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,20 +17,21 @@
 
 namespace shardplan {
 
-/// kind: state, activations, logits, weights, kv_cache (memory); compute, hbm_bandwidth, link:<tier>, latency, bubble,
-/// prefill_interference, host (time); critical_batch; none.
+/// kind: state, activations, logits, weights, kv_cache (memory); compute, hbm_bandwidth, link:<tier>,
+/// latency, bubble, prefill_interference, host (time); critical_batch; none.
 struct BindingConstraint {
   std::string kind;
   std::string statement;  // one sentence with both sides of the inequality
   double value = 0, limit = 0;
-  std::string unit;       // of both: "bytes", "s", "tokens"
+  std::string unit;  // of both: "bytes", "s", "tokens"
 };
 
 struct AxisFinding {
   std::string axis;  // "tp"
   std::int64_t degree = 1;
   std::string tier;
-  std::optional<BytesPerSecond<>> required_bandwidth;  // to stay hidden or, where nothing hides it, to be a tenth of compute
+  std::optional<BytesPerSecond<>>
+      required_bandwidth;  // to stay hidden or, where nothing hides it, to be a tenth of compute
   std::optional<BytesPerSecond<>> available_bandwidth;
   std::string reason;  // with a number
 };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct NearestMiss {
 struct Census {
   std::int64_t considered = 0;  // legal plans
   std::int64_t feasible = 0;
-  std::array<std::int64_t, kConstraintCount> rejected{};  // each plan once, under the first memory constraint it fails
+  std::array<std::int64_t, kConstraintCount>
+      rejected{};  // each plan once, under the first memory constraint it fails
   std::optional<NearestMiss> nearest_miss;
 };
 
