@@ -17,14 +17,15 @@ const char* name(Optimizer optimizer);
 std::optional<Optimizer> optimizer_named(std::string_view text);
 
 struct Training {
-  std::int64_t sequence = 4096;      // tokens
-  std::int64_t global_batch = 0;     // sequences; 0 = not given
+  std::int64_t sequence = 4096;   // tokens
+  std::int64_t global_batch = 0;  // sequences; 0 = not given
   Precision precision = Precision::kBf16;
   Optimizer optimizer = Optimizer::kAdamW;
   double critical_batch_tokens = 0;  // 0 = not given
 };
 
-/// What one framework keeps for each parameter, and what each ZeRO stage shards. Data: catalog/frameworks.json.
+/// What one framework keeps for each parameter, and what each ZeRO stage shards. Data:
+/// catalog/frameworks.json.
 struct Framework {
   std::string name;
   std::string description;
@@ -35,6 +36,27 @@ struct Framework {
     bool allowed = false, weights = false, gradients = false, optimizer = false;
   };
   std::array<Sharding, 4> zero;
+  std::optional<Source> sharding_source;  // where the stages are documented, if not with the widths
+
+  /// Widths that an optimizer changes: adamw-bf16 keeps no master copy.
+  struct Widths {
+    std::optional<Sourced<Bytes<>>> weight, gradient, master;
+  };
+  std::array<Widths, kOptimizerCount> changed_widths;
+  const Sourced<Bytes<>>& weight_bytes_with(Optimizer optimizer) const;
+  const Sourced<Bytes<>>& gradient_bytes_with(Optimizer optimizer) const;
+  const Sourced<Bytes<>>& master_bytes_with(Optimizer optimizer) const;
+
+  /// Width of the weights gathered for the layers in use, where the resident shard is wider (FSDP).
+  std::optional<Sourced<Bytes<>>> gathered_weight_bytes;
+  /// A second gradient buffer beside gradient_bytes, kept under a condition.
+  struct ExtraGradient {
+    enum class When { kAlways, kBf16, kDataParallel };
+    Sourced<Bytes<>> bytes;
+    When when = When::kAlways;
+    std::optional<int> sharded_from_stage;  // ZeRO stage that divides it; none = never divided
+  };
+  std::optional<ExtraGradient> extra_gradient;
 };
 
 }  // namespace shardplan
