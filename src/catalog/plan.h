@@ -40,13 +40,14 @@ struct Plan {
   std::int64_t gpus() const { return std::int64_t{dp} * tp * pp * cp; }
 };
 
-/// Axes a person fixed; the rest is searched.
+/// What a person told of a plan. Search fills in the rest; memory takes its documented defaults for it.
 struct FixedAxes {
   std::optional<std::int32_t> dp, tp, pp, cp, ep, etp, micro_batch, interleave;
   std::optional<std::int8_t> zero_stage;
-  std::optional<Recompute> recompute;
   std::optional<Schedule> schedule;
+  std::optional<Recompute> recompute;
   std::optional<bool> sequence_parallel;
+  bool operator==(const FixedAxes&) const = default;
 };
 
 /// "dp2·tp8·pp4·z1·mb1·ga8·selective"; axes of degree 1 are left out, dp is always there.

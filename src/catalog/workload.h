@@ -43,6 +43,18 @@ struct Framework {
     bool allowed = false, weights = false, gradients = false, optimizer = false;
   };
   std::array<Sharding, 4> zero;
+  std::optional<Source> sharding_source;  // where the stages are documented, if not with the widths
+
+  /// Width of the weights gathered for the layers in use, where the resident shard is wider (FSDP).
+  std::optional<Sourced<Bytes<>>> gathered_weight_bytes;
+  /// A second gradient buffer beside gradient_bytes, kept under a condition.
+  struct ExtraGradient {
+    enum class When { kAlways, kBf16, kDataParallel };
+    Sourced<Bytes<>> bytes;
+    When when = When::kAlways;
+    std::optional<int> sharded_from_stage;  // ZeRO stage that divides it; none = never divided
+  };
+  std::optional<ExtraGradient> extra_gradient;
 };
 
 }  // namespace shardplan
