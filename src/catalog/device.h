@@ -45,6 +45,7 @@ struct Device {
   std::vector<std::string> aliases;
   std::string vendor;
   std::string architecture;
+  std::string note;  // what one entry stands for, where that is not plain ("one entry is one die")
   Sourced<Bytes<>> memory_sold;
   Sourced<Bytes<>> memory_reported;  // what the runtime reports: the figure a plan is held against
   Sourced<BytesPerSecond<>> memory_bandwidth;
@@ -65,6 +66,7 @@ struct Fabric {
   Sourced<BytesPerSecond<>> bandwidth;  // line rate
   Sourced<Ratio<>> efficiency;          // share that large ring collectives reach
   Sourced<Seconds<>> latency;           // of one network hop
+  std::optional<Sourced<Ratio<>>> gpus_per_nic;
 };
 
 }  // namespace shardplan

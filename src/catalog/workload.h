@@ -37,12 +37,35 @@ struct StateBytes {
 struct Framework {
   std::string name;
   std::string description;
-  std::array<StateBytes, kOptimizerCount> state;  // by optimizer
+  Sourced<Bytes<>> weight_bytes, gradient_bytes, master_bytes;  // a parameter
+  std::array<Sourced<Bytes<>>, kOptimizerCount> moment_bytes;   // a parameter, by optimizer
+  std::array<StateBytes, kOptimizerCount> state;                // all of these, by optimizer
   /// At stage z: whether weights, gradients, optimizer state are divided over the data-parallel group.
   struct Sharding {
     bool allowed = false, weights = false, gradients = false, optimizer = false;
   };
   std::array<Sharding, 4> zero;
+  std::optional<Source> sharding_source;  // where the stages are documented, if not with the widths
+
+  /// Widths that an optimizer changes: adamw-bf16 keeps no master copy.
+  struct Widths {
+    std::optional<Sourced<Bytes<>>> weight, gradient, master;
+  };
+  std::array<Widths, kOptimizerCount> changed_widths;
+  const Sourced<Bytes<>>& weight_bytes_with(Optimizer optimizer) const;
+  const Sourced<Bytes<>>& gradient_bytes_with(Optimizer optimizer) const;
+  const Sourced<Bytes<>>& master_bytes_with(Optimizer optimizer) const;
+
+  /// Width of the weights gathered for the layers in use, where the resident shard is wider (FSDP).
+  std::optional<Sourced<Bytes<>>> gathered_weight_bytes;
+  /// A second gradient buffer beside gradient_bytes, kept under a condition.
+  struct ExtraGradient {
+    enum class When { kAlways, kBf16, kDataParallel };
+    Sourced<Bytes<>> bytes;
+    When when = When::kAlways;
+    std::optional<int> sharded_from_stage;  // ZeRO stage that divides it; none = never divided
+  };
+  std::optional<ExtraGradient> extra_gradient;
 };
 
 }  // namespace shardplan

@@ -3,6 +3,7 @@
 #include "formula/citations.h"
 #include "formula/formula.h"
 #include "report/layout.h"
+#include "report/table.h"
 #include "report/trace_text.h"
 #include "report/trace_walk.h"
 
@@ -90,11 +91,11 @@ std::string result_text(const TraceBlock& block, const BlockTexts& texts) {
 }
 
 std::string symbols_text(const TraceBlock& block, const BlockTexts& texts) {
-  Table table({Align::kLeft, Align::kLeft, Align::kLeft});
+  Table table("lll");
   for (const TraceNode* symbol : block.symbols) {
     const SymbolReading read = texts.meaning(*symbol);
     const bool input = binding_of(*symbol).op == TraceOp::kLeaf && !read.source.empty();
-    table.add(
+    table.row(
         {symbol->name, "= " + value_text(*symbol), read.meaning + (input ? " (" + read.source + ")" : "")});
   }
   return table.text("      ");

@@ -4,6 +4,7 @@
 
 #include "estimate/formulas.h"
 #include "report/layout.h"
+#include "report/table.h"
 #include "report/trace_text.h"
 #include "units/format.h"
 
@@ -94,9 +95,9 @@ std::string joined(const std::vector<std::string>& words) {
 std::string unit_or_count(const std::string& unit) { return unit.empty() ? "-" : unit; }
 
 std::string symbols_text(const FormulaEntry& entry) {
-  Table table({Align::kLeft, Align::kLeft, Align::kLeft});
+  Table table("lll");
   for (const FormulaEntry::Symbol& s : entry.symbols) {
-    table.add({s.symbol, s.meaning, s.unit.empty() ? "" : "[" + s.unit + "]"});
+    table.row({s.symbol, s.meaning, s.unit.empty() ? "" : "[" + s.unit + "]"});
   }
   return table.text("    ");
 }
@@ -154,10 +155,10 @@ const FormulaEntry* find_formula(std::string_view id) {
 }
 
 std::string formulas_table() {
-  Table table({Align::kLeft, Align::kLeft, Align::kLeft, Align::kLeft});
-  table.add({"id", "what it computes", "unit", "source"});
+  Table table("llll");
+  table.row({"id", "what it computes", "unit", "source"});
   for (const FormulaEntry& e : formula_entries()) {
-    table.add({std::string(e.info->id), std::string(e.info->title), unit_or_count(e.unit),
+    table.row({std::string(e.info->id), std::string(e.info->title), unit_or_count(e.unit),
                std::string(e.info->citation.id) + ", " + std::string(e.info->citation.where)});
   }
   return table.text("");
