@@ -44,6 +44,9 @@ struct NormActivations {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 3> symbols{"T", "h", "t_s"};
+  static constexpr std::array<std::string_view, 3> inputs{
+      "tokens", "hidden size",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto one = in.tokens * in.hidden * kept::constant<N>(kept::kActivation) / in.tensor_sequence;
@@ -74,6 +77,15 @@ struct AttentionActivations {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 8> symbols{"T", "w_q", "w_kv", "w_o", "w_l", "a", "t", "t_s"};
+  static constexpr std::array<std::string_view, 8> inputs{
+      "tokens",
+      "query width",
+      "key and value width",
+      "value width",
+      "latent width",
+      "heads",
+      "tensor-parallel degree",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);
@@ -106,6 +118,8 @@ struct RecurrentActivations {
     Ratio<N> tensor;
   };
   static constexpr std::array<std::string_view, 4> symbols{"T", "w_o", "w_x", "t"};
+  static constexpr std::array<std::string_view, 4> inputs{"tokens", "value width", "extra width",
+                                                          "tensor-parallel degree"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);
@@ -132,6 +146,8 @@ struct MlpActivations {
     Ratio<N> tensor;
   };
   static constexpr std::array<std::string_view, 4> symbols{"T", "f", "g", "t"};
+  static constexpr std::array<std::string_view, 4> inputs{
+      "tokens", "width", "matrices of the first projection", "tensor-parallel degree"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto one = in.tokens * in.width * kept::constant<N>(kept::kActivation) / in.tensor;
@@ -163,6 +179,14 @@ struct MoeActivations {
     Ratio<N> expert_tensor;
   };
   static constexpr std::array<std::string_view, 7> symbols{"T_r", "E", "k", "h", "f_e", "g", "t_e"};
+  static constexpr std::array<std::string_view, 7> inputs{
+      "routed tokens: tokens entering the dispatcher on this rank",
+      "experts",
+      "experts a token",
+      "hidden size",
+      "width",
+      "matrices of the first projection",
+      "tensor-parallel degree of an expert"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);
@@ -200,6 +224,13 @@ struct LayerBackwardTransient {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 6> symbols{"T", "h", "f", "g", "t", "t_s"};
+  static constexpr std::array<std::string_view, 6> inputs{
+      "tokens",
+      "hidden size",
+      "width",
+      "matrices of the first projection",
+      "tensor-parallel degree",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);
@@ -229,6 +260,8 @@ struct GatheredLayers {
     Bytes<N> gradient_bytes;
   };
   static constexpr std::array<std::string_view, 3> symbols{"n_l", "k_w", "k_g"};
+  static constexpr std::array<std::string_view, 3> inputs{"layer parameters", "weight bytes",
+                                                          "gradient bytes"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     return named("gathered weights", 2.0 * in.layer_parameters * in.weight_bytes) +

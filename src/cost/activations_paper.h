@@ -44,6 +44,13 @@ struct PaperLayerNone {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 6> symbols{"T", "h", "a", "s", "t", "t_s"};
+  static constexpr std::array<std::string_view, 6> inputs{
+      "tokens",
+      "hidden size",
+      "heads",
+      "sequence",
+      "tensor-parallel degree",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto elementwise =
@@ -83,6 +90,9 @@ struct PaperLayerSelective {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 4> symbols{"T", "h", "t", "t_s"};
+  static constexpr std::array<std::string_view, 4> inputs{
+      "tokens", "hidden size", "tensor-parallel degree",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.tokens * in.hidden *
@@ -111,6 +121,9 @@ struct PaperLayerFull {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 3> symbols{"T", "h", "t_s"};
+  static constexpr std::array<std::string_view, 3> inputs{
+      "tokens", "hidden size",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.tokens * in.hidden * paper::constant<N>(paper::kInputBytes) / in.tensor_sequence;
@@ -136,6 +149,8 @@ struct Logits {
     Bytes<N> bytes_per_logit;
   };
   static constexpr std::array<std::string_view, 4> symbols{"T", "V", "t", "k"};
+  static constexpr std::array<std::string_view, 4> inputs{"tokens", "vocabulary", "tensor-parallel degree",
+                                                          "bytes per logit"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.tokens * in.vocabulary / in.tensor * in.bytes_per_logit;
@@ -162,6 +177,8 @@ struct InFlight {
     Ratio<N> micro_batches;
   };
   static constexpr std::array<std::string_view, 4> symbols{"p", "r", "v", "m"};
+  static constexpr std::array<std::string_view, 4> inputs{"stages", "rank", "chunks per rank",
+                                                          "micro batches"};
   template <class N>
   static constexpr Ratio<N> eval(const In<N>& in) {
     const Ratio<N> one{N(1.0)};

@@ -51,6 +51,8 @@ struct RingAllReduceBandwidth {
     BytesPerSecond<N> bandwidth;
   };
   static constexpr std::array<std::string_view, 3> symbols{"S", "n", "B"};
+  static constexpr std::array<std::string_view, 3> inputs{"message size, the whole vector", "ranks",
+                                                          "bandwidth per GPU and direction"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return 2.0 * ((in.ranks - detail::one<N>()) / in.ranks) * in.size / in.bandwidth;
@@ -71,6 +73,7 @@ struct RingAllReduceLatency {
     Seconds<N> latency;
   };
   static constexpr std::array<std::string_view, 2> symbols{"n", "a"};
+  static constexpr std::array<std::string_view, 2> inputs{"ranks", "latency of one step"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return 2.0 * (in.ranks - detail::one<N>()) * in.latency;
@@ -93,6 +96,8 @@ struct RingGatherBandwidth {
     BytesPerSecond<N> bandwidth;
   };
   static constexpr std::array<std::string_view, 3> symbols{"S", "n", "B"};
+  static constexpr std::array<std::string_view, 3> inputs{"message size, the whole vector", "ranks",
+                                                          "bandwidth per GPU and direction"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return (in.ranks - detail::one<N>()) / in.ranks * in.size / in.bandwidth;
@@ -113,6 +118,7 @@ struct RingGatherLatency {
     Seconds<N> latency;
   };
   static constexpr std::array<std::string_view, 2> symbols{"n", "a"};
+  static constexpr std::array<std::string_view, 2> inputs{"ranks", "latency of one step"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return (in.ranks - detail::one<N>()) * in.latency;
@@ -134,6 +140,8 @@ struct AllToAllBandwidth {
     BytesPerSecond<N> bandwidth;
   };
   static constexpr std::array<std::string_view, 3> symbols{"S", "n", "B"};
+  static constexpr std::array<std::string_view, 3> inputs{"message size, the whole vector", "ranks",
+                                                          "bandwidth per GPU and direction"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return (in.ranks - detail::one<N>()) / in.ranks * in.size / in.bandwidth;
@@ -154,6 +162,7 @@ struct AllToAllLatency {
     Seconds<N> latency;
   };
   static constexpr std::array<std::string_view, 2> symbols{"n", "a"};
+  static constexpr std::array<std::string_view, 2> inputs{"ranks", "latency of one step"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return (in.ranks - detail::one<N>()) * in.latency;
@@ -175,6 +184,8 @@ struct ChainBandwidth {
     BytesPerSecond<N> bandwidth;
   };
   static constexpr std::array<std::string_view, 2> symbols{"S", "B"};
+  static constexpr std::array<std::string_view, 2> inputs{"message size, the whole vector",
+                                                          "bandwidth per GPU and direction"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return in.size / in.bandwidth;
@@ -195,6 +206,7 @@ struct ChainLatency {
     Seconds<N> latency;
   };
   static constexpr std::array<std::string_view, 2> symbols{"n", "a"};
+  static constexpr std::array<std::string_view, 2> inputs{"ranks", "latency of one step"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return (in.ranks - detail::one<N>()) * in.latency;
@@ -217,6 +229,7 @@ struct BackwardWindow {
     Seconds<N> step;
   };
   static constexpr std::array<std::string_view, 1> symbols{"T"};
+  static constexpr std::array<std::string_view, 1> inputs{"time of a step"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     const Ratio<N> forward = detail::one<N>();
@@ -243,6 +256,9 @@ struct ExposedTime {
     Ratio<N> contention;
   };
   static constexpr std::array<std::string_view, 3> symbols{"C", "W", "kappa"};
+  static constexpr std::array<std::string_view, 3> inputs{
+      "communication time", "window: compute that runs beside it",
+      "contention: share of hidden communication that is felt"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     const auto beside = min(in.communication, in.window);
@@ -274,6 +290,9 @@ struct RequiredBandwidth {
     Seconds<N> window;
   };
   static constexpr std::array<std::string_view, 4> symbols{"B", "t_B", "t_a", "W"};
+  static constexpr std::array<std::string_view, 4> inputs{"bandwidth per GPU and direction", "bandwidth term",
+                                                          "latency term",
+                                                          "window: compute that runs beside it"};
   template <class N>
   static constexpr BytesPerSecond<N> eval(const In<N>& in) {
     return in.bandwidth * (in.bandwidth_term / (in.window - in.latency_term));

@@ -43,6 +43,15 @@ struct GemmTime {
     BytesPerSecond<N> bandwidth;  // HBM x efficiency
   };
   static constexpr std::array<std::string_view, 8> symbols{"G", "m", "n", "k", "P", "k_half", "e", "W"};
+  static constexpr std::array<std::string_view, 8> inputs{
+      "groups: experts, else 1",
+      "rows: tokens",
+      "outputs",
+      "inner dimension",
+      "rate: peak x efficiency",
+      "inner dimension at which half of the rate is reached",
+      "bytes of an element",
+      "bandwidth: HBM x efficiency"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     const Flops<N> multiply_add{N(work::kMultiplyAdd)};
@@ -84,6 +93,12 @@ struct AttentionTime {
     FlopsPerSecond<N> rate;
   };
   static constexpr std::array<std::string_view, 6> symbols{"T", "s", "a", "d", "c", "P"};
+  static constexpr std::array<std::string_view, 6> inputs{"tokens: queries on this rank",
+                                                          "keys: keys a query meets at most",
+                                                          "heads: on this rank",
+                                                          "dims: query-key plus value dimension of a head",
+                                                          "causal: share of the keys met on average",
+                                                          "rate"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     const Flops<N> multiply_add{N(work::kMultiplyAdd)};
@@ -115,6 +130,14 @@ struct MemoryBoundTime {
     BytesPerSecond<N> bandwidth;
   };
   static constexpr std::array<std::string_view, 7> symbols{"T", "r", "h", "t_s", "w", "e", "W"};
+  static constexpr std::array<std::string_view, 7> inputs{
+      "tokens",
+      "hidden passes: reads and writes of the residual width",
+      "hidden size",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1",
+      "inner elements: reads and writes inside the tensor-parallel region, elements a token on this rank",
+      "bytes of an element",
+      "bandwidth"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return in.tokens * (in.hidden_passes * in.hidden / in.tensor_sequence + in.inner_elements) * in.element /
@@ -142,6 +165,7 @@ struct LaunchFloor {
     Seconds<N> launch;
   };
   static constexpr std::array<std::string_view, 3> symbols{"t_d", "n_k", "t_k"};
+  static constexpr std::array<std::string_view, 3> inputs{"device", "kernels", "launch"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return max(in.kernels * in.launch - in.device, Seconds<N>(N(0.0)));
@@ -168,6 +192,7 @@ struct OptimizerTime {
     BytesPerSecond<N> bandwidth;
   };
   static constexpr std::array<std::string_view, 2> symbols{"n", "W"};
+  static constexpr std::array<std::string_view, 2> inputs{"parameters", "bandwidth"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return in.parameters * Bytes<N>(N(work::kOptimizerTraffic)) / in.bandwidth;
@@ -191,6 +216,9 @@ struct ModelFlops {
     Flops<N> attention_forward;  // of one token, all layers
   };
   static constexpr std::array<std::string_view, 3> symbols{"D", "N", "A"};
+  static constexpr std::array<std::string_view, 3> inputs{
+      "tokens", "matmul parameters: active parameters that take part in matrix products, head included",
+      "attention forward: of one token, all layers"};
   template <class N>
   static constexpr Flops<N> eval(const In<N>& in) {
     const Flops<N> multiply_add{N(work::kMultiplyAdd)};

@@ -19,6 +19,8 @@ struct PipelineBubble {
     Seconds<N> micro_batch;  // forward and backward of one micro-batch on one rank
   };
   static constexpr std::array<std::string_view, 3> symbols{"p", "v", "t"};
+  static constexpr std::array<std::string_view, 3> inputs{
+      "stages", "chunks per rank", "micro batch: forward and backward of one micro-batch on one rank"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return (in.stages - Ratio<N>(N(1.0))) / in.chunks_per_rank * in.micro_batch;
@@ -42,6 +44,7 @@ struct StageImbalance {
     Seconds<N> average;
   };
   static constexpr std::array<std::string_view, 3> symbols{"m", "t_max", "t_avg"};
+  static constexpr std::array<std::string_view, 3> inputs{"micro batches", "slowest", "average"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return in.micro_batches * max(in.slowest - in.average, Seconds<N>(N(0.0)));
@@ -66,6 +69,8 @@ struct PipelineSends {
     Seconds<N> send;
   };
   static constexpr std::array<std::string_view, 4> symbols{"p", "v", "m", "t_s"};
+  static constexpr std::array<std::string_view, 4> inputs{"stages", "chunks per rank", "micro batches",
+                                                          "send"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     const auto fill = (in.stages - Ratio<N>(N(1.0))) / in.chunks_per_rank;

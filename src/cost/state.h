@@ -26,6 +26,8 @@ struct StateTerm {
     Ratio<N> expert_shards;
   };
   static constexpr std::array<std::string_view, 5> symbols{"k", "n", "D", "n_e", "D_e"};
+  static constexpr std::array<std::string_view, 5> inputs{
+      "bytes per parameter", "dense parameters", "dense shards", "expert parameters", "expert shards"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.bytes_per_parameter *
@@ -50,6 +52,7 @@ struct StateTotal {
     Bytes<N> bytes_per_parameter;
   };
   static constexpr std::array<std::string_view, 2> symbols{"Psi", "k"};
+  static constexpr std::array<std::string_view, 2> inputs{"parameters", "bytes per parameter"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.parameters * in.bytes_per_parameter;
@@ -74,6 +77,7 @@ struct StateFloor {
     Ratio<N> gpus;
   };
   static constexpr std::array<std::string_view, 2> symbols{"M", "N"};
+  static constexpr std::array<std::string_view, 2> inputs{"state", "gpus"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.state / in.gpus;
@@ -99,6 +103,7 @@ struct UsableMemory {
     Ratio<N> reserve_share;
   };
   static constexpr std::array<std::string_view, 3> symbols{"HBM", "R", "phi"};
+  static constexpr std::array<std::string_view, 3> inputs{"memory", "reserve fixed", "reserve share"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.memory - (in.reserve_fixed + in.reserve_share * in.memory);
@@ -121,6 +126,7 @@ struct MinimumGpus {
     Bytes<N> usable;
   };
   static constexpr std::array<std::string_view, 2> symbols{"M", "U"};
+  static constexpr std::array<std::string_view, 2> inputs{"state", "usable"};
   template <class N>
   static Ratio<N> eval(const In<N>& in) {
     return ceil(in.state / in.usable);
