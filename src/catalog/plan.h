@@ -40,15 +40,6 @@ struct Plan {
   std::int64_t gpus() const { return std::int64_t{dp} * tp * pp * cp; }
 };
 
-<<<<<<< HEAD
-/// Axes a person fixed; the rest is searched.
-struct FixedAxes {
-  std::optional<std::int32_t> dp, tp, pp, cp, ep, etp, micro_batch, interleave;
-  std::optional<std::int8_t> zero_stage;
-  std::optional<Recompute> recompute;
-  std::optional<Schedule> schedule;
-  std::optional<bool> sequence_parallel;
-=======
 /// What a person told of a plan. Search fills in the rest; memory takes its documented defaults for it.
 struct FixedAxes {
   std::optional<std::int32_t> dp, tp, pp, cp, ep, etp, micro_batch, interleave;
@@ -57,7 +48,6 @@ struct FixedAxes {
   std::optional<Recompute> recompute;
   std::optional<bool> sequence_parallel;
   bool operator==(const FixedAxes&) const = default;
->>>>>>> question
 };
 
 /// "dp2·tp8·pp4·z1·mb1·ga8·selective"; axes of degree 1 are left out, dp is always there.

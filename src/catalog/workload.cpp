@@ -15,17 +15,4 @@ std::optional<Optimizer> optimizer_named(std::string_view text) {
   return std::nullopt;
 }
 
-const Sourced<Bytes<>>& Framework::weight_bytes_with(Optimizer optimizer) const {
-  const auto& changed = changed_widths[static_cast<std::size_t>(optimizer)].weight;
-  return changed ? *changed : weight_bytes;
-}
-const Sourced<Bytes<>>& Framework::gradient_bytes_with(Optimizer optimizer) const {
-  const auto& changed = changed_widths[static_cast<std::size_t>(optimizer)].gradient;
-  return changed ? *changed : gradient_bytes;
-}
-const Sourced<Bytes<>>& Framework::master_bytes_with(Optimizer optimizer) const {
-  const auto& changed = changed_widths[static_cast<std::size_t>(optimizer)].master;
-  return changed ? *changed : master_bytes;
-}
-
 }  // namespace shardplan

@@ -37,24 +37,13 @@ struct StateBytes {
 struct Framework {
   std::string name;
   std::string description;
-  Sourced<Bytes<>> weight_bytes, gradient_bytes, master_bytes;  // a parameter
-  std::array<Sourced<Bytes<>>, kOptimizerCount> moment_bytes;   // a parameter, by optimizer
-  std::array<StateBytes, kOptimizerCount> state;                // all of these, by optimizer
+  std::array<StateBytes, kOptimizerCount> state;  // by optimizer
   /// At stage z: whether weights, gradients, optimizer state are divided over the data-parallel group.
   struct Sharding {
     bool allowed = false, weights = false, gradients = false, optimizer = false;
   };
   std::array<Sharding, 4> zero;
   std::optional<Source> sharding_source;  // where the stages are documented, if not with the widths
-
-  /// Widths that an optimizer changes: adamw-bf16 keeps no master copy.
-  struct Widths {
-    std::optional<Sourced<Bytes<>>> weight, gradient, master;
-  };
-  std::array<Widths, kOptimizerCount> changed_widths;
-  const Sourced<Bytes<>>& weight_bytes_with(Optimizer optimizer) const;
-  const Sourced<Bytes<>>& gradient_bytes_with(Optimizer optimizer) const;
-  const Sourced<Bytes<>>& master_bytes_with(Optimizer optimizer) const;
 
   /// Width of the weights gathered for the layers in use, where the resident shard is wider (FSDP).
   std::optional<Sourced<Bytes<>>> gathered_weight_bytes;

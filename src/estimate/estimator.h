@@ -64,6 +64,9 @@ class Estimator {
   template <class N>
   struct Rates;
 
+  bool keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const;
+  /// Width of a weight as it is gathered: FSDP keeps fp32 shards and gathers 16 bits.
+  const Sourced<Bytes<>>& gathered_weight() const;
   double stage_parameters(const Plan& plan, int stage, double& expert) const;
   template <class N>
   void add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;

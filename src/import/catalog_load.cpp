@@ -81,24 +81,26 @@ auto read_by_precision(const JsonNode& node, const Sources& sources, double low,
 // Sources
 // --------------------------------------------------------------------------------------------------------------
 
+Source read_source(const JsonNode& node, const std::string& id) {
+  node.allow_only({"kind", "title", "ref", "date", "note"});
+  Source source;
+  source.id = id;
+  const std::string kind = node.at("kind").text();
+  const auto known = source_kind_named(kind);
+  if (!known) {
+    node.find("kind").fail("unknown_name", "no kind of source \"" + kind + "\"", "datasheet, measured, ...");
+  }
+  source.kind = known.value_or(SourceKind::kAssumed);
+  source.title = node.at("title").text();
+  source.ref = node.at("ref").text();
+  source.date = node.at("date").text();
+  if (const JsonNode note = node.find("note")) source.note = note.text();
+  return source;
+}
+
 void read_sources(const JsonNode& root, Catalog& catalog) {
   root.allow_only({"sources"});
-  for (const auto& [id, node] : root.at("sources").members()) {
-    node.allow_only({"kind", "title", "ref", "date", "note"});
-    Source source;
-    source.id = id;
-    const std::string kind = node.at("kind").text();
-    const auto known = source_kind_named(kind);
-    if (!known)
-      node.find("kind").fail("unknown_name", "no kind of source \"" + kind + "\"",
-                             "datasheet, measured, ...");
-    source.kind = known.value_or(SourceKind::kAssumed);
-    source.title = node.at("title").text();
-    source.ref = node.at("ref").text();
-    source.date = node.at("date").text();
-    if (const JsonNode note = node.find("note")) source.note = note.text();
-    catalog.sources[id] = source;
-  }
+  for (const auto& [id, node] : root.at("sources").members()) catalog.sources[id] = read_source(node, id);
 }
 
 // Devices and fabrics
@@ -127,13 +129,14 @@ ScaleUp read_scale_up(const JsonNode& node, const Sources& sources) {
 }
 
 Efficiency read_efficiency(const JsonNode& node, const Sources& sources) {
-  node.allow_only({"gemm", "gemm_k_half", "attention", "memory", "kernel_launch_s"});
+  node.allow_only({"gemm", "gemm_k_half", "attention", "memory", "kernel_launch_s", "contention"});
   Efficiency e;
   e.gemm = read_by_precision<Ratio<>>(node.at("gemm"), sources, 1e-6, 1.0);
   e.gemm_k_half = read_by_precision<Ratio<>>(node.at("gemm_k_half"), sources, 0, kNoLimit);
   e.attention = read_share(node.at("attention"), sources);
   e.memory = read_share(node.at("memory"), sources);
   e.kernel_launch = read_sourced<Seconds<>>(node.at("kernel_launch_s"), sources, 0);
+  e.contention = read_sourced<Ratio<>>(node.at("contention"), sources, 0);
   return e;
 }
 
@@ -245,7 +248,8 @@ void read_models(const JsonNode& root, Catalog& catalog) {
     ModelEntry m;
     m.name = node.at("name").text();
     m.aliases = node.at("aliases").texts();
-    m.source = read_source_id(node.at("source"), catalog.sources);
+    // A shape has a source of its own, written beside it.
+    m.source = read_source(node.at("source"), m.name);
     const JsonNode config = node.at("config");
     if (config.is_object()) m.config = config.json()->dump();
     if (config && !config.is_object()) m.config = config.text();
@@ -280,26 +284,22 @@ void read_sharding(const JsonNode& node, const Sources& sources, Framework& f) {
   if (const JsonNode id = node.find("sharding_source")) f.sharding_source = read_source_id(id, sources);
 }
 
-void read_optimizers(const JsonNode& node, const Sources& sources, Framework& f) {
+/// An optimizer names the bytes of its moments, and the other widths only where they differ from the
+/// framework's.
+void read_optimizers(const JsonNode& node, const Sources& sources, const StateBytes& usual, Framework& f) {
   for (int i = 0; i < kOptimizerCount; ++i) {
-    const auto at = static_cast<std::size_t>(i);
     const JsonNode entry = node.at(name(static_cast<Optimizer>(i)));
-    if (entry.is_object()) {
-      entry.allow_only({"value", "source", "note", "weight_bytes", "gradient_bytes", "master_bytes"});
-    }
-    f.moment_bytes[at] = read_number<Bytes<>>(entry, sources, 0, kNoLimit);
+    StateBytes& state = f.state[static_cast<std::size_t>(i)];
+    state = usual;
+    state.moments = read_number<Bytes<>>(entry, sources, 0, kNoLimit);
     if (!entry.is_object()) continue;
-    const auto changed = [&](const char* key) -> std::optional<Sourced<Bytes<>>> {
-      const JsonNode width = entry.find(key);
-      return width ? std::optional(read_sourced<Bytes<>>(width, sources, 0)) : std::nullopt;
+    entry.allow_only({"value", "source", "note", "weight_bytes", "gradient_bytes", "master_bytes"});
+    const auto change = [&](const char* key, Sourced<Bytes<>>& width) {
+      if (const JsonNode changed = entry.find(key)) width = read_sourced<Bytes<>>(changed, sources, 0);
     };
-    f.changed_widths[at] = {changed("weight_bytes"), changed("gradient_bytes"), changed("master_bytes")};
-  }
-  for (int i = 0; i < kOptimizerCount; ++i) {
-    const auto optimizer = static_cast<Optimizer>(i);
-    f.state[static_cast<std::size_t>(i)] = {f.weight_bytes_with(optimizer), f.gradient_bytes_with(optimizer),
-                                            f.master_bytes_with(optimizer),
-                                            f.moment_bytes[static_cast<std::size_t>(i)]};
+    change("weight_bytes", state.weight);
+    change("gradient_bytes", state.gradient);
+    change("master_bytes", state.master);
   }
 }
 
@@ -331,10 +331,11 @@ void read_frameworks(const JsonNode& root, Catalog& catalog) {
     Framework f;
     f.name = node.at("name").text();
     f.description = node.at("description").text();
-    f.weight_bytes = read_positive<Bytes<>>(node.at("weight_bytes"), catalog.sources);
-    f.gradient_bytes = read_positive<Bytes<>>(node.at("gradient_bytes"), catalog.sources);
-    f.master_bytes = read_sourced<Bytes<>>(node.at("master_bytes"), catalog.sources, 0);
-    read_optimizers(node.at("optimizers"), catalog.sources, f);
+    StateBytes usual;
+    usual.weight = read_positive<Bytes<>>(node.at("weight_bytes"), catalog.sources);
+    usual.gradient = read_positive<Bytes<>>(node.at("gradient_bytes"), catalog.sources);
+    usual.master = read_sourced<Bytes<>>(node.at("master_bytes"), catalog.sources, 0);
+    read_optimizers(node.at("optimizers"), catalog.sources, usual, f);
     read_sharding(node, catalog.sources, f);
     if (const JsonNode gathered = node.find("gathered_weight_bytes")) {
       f.gathered_weight_bytes = read_positive<Bytes<>>(gathered, catalog.sources);

@@ -132,7 +132,8 @@ Sourced<Ratio<>> read_share(const Reader& reader, const JsonNode& node) {
 }
 
 void read_efficiency(const Reader& reader, const JsonNode& node, Efficiency& e) {
-  node.allow_only({"gemm", "gemm_k_half", "attention", "memory", "kernel_launch", "kernel_launch_s"});
+  node.allow_only(
+      {"gemm", "gemm_k_half", "attention", "memory", "kernel_launch", "kernel_launch_s", "contention"});
   constexpr double kHalfMax = 1e6;
   if (const JsonNode gemm = node.find("gemm")) {
     for (const auto& [key, value] : gemm.members()) {
@@ -149,6 +150,9 @@ void read_efficiency(const Reader& reader, const JsonNode& node, Efficiency& e) 
   if (const JsonNode memory = node.find("memory")) e.memory = read_share(reader, memory);
   if (const auto launch = read_optional(reader, node, "kernel_launch", "kernel_launch_s", kLatencyForm)) {
     e.kernel_launch = *launch;
+  }
+  if (const JsonNode contention = node.find("contention")) {
+    e.contention = {ratio(contention.number(0, 1)), source_of(reader, contention)};
   }
 }
 

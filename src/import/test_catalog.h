@@ -29,8 +29,9 @@ inline std::string test_device(const std::string& name, const std::string& alias
          R"(,"bandwidth_bytes_per_s":)" + number("450e9") + R"(,"achieved_bandwidth_bytes_per_s":)" +
          number("360e9") + R"(,"latency_s":)" + number("2e-6") + R"(},"efficiency":{"gemm":{"bf16":)" +
          number("0.7") + R"(},"gemm_k_half":{"bf16":)" + number("200") + R"(},"attention":)" + number("0.6") +
-         R"(,"memory":)" + number("0.8") + R"(,"kernel_launch_s":)" + number("5e-6") +
-         R"(},"usual_fabric":")" + fabric + R"(","usual_gpus_per_node":)" + std::to_string(node) + "}";
+         R"(,"memory":)" + number("0.8") + R"(,"kernel_launch_s":)" + number("5e-6") + R"(,"contention":)" +
+         number("0.4") + R"(},"usual_fabric":")" + fabric + R"(","usual_gpus_per_node":)" +
+         std::to_string(node) + "}";
 }
 
 inline std::string test_framework(const std::string& name, const std::string& stages,
@@ -75,7 +76,8 @@ inline CatalogTexts test_catalog_texts() {
           "generic", "[0,1,2,3]",
           R"({"1":["optimizer"],"2":["gradients","optimizer"],"3":["weights","gradients","optimizer"]})") +
       "," + test_framework("nanotron", "[0,1]", R"({"1":["optimizer"]})") + "]}";
-  texts["models"] = R"({"models":[{"name":"llama3-8b","aliases":["meta-llama/Llama-3.1-8B"],"source":"sheet",
+  texts["models"] = R"({"models":[{"name":"llama3-8b","aliases":["meta-llama/Llama-3.1-8B"],
+    "source":{"kind":"published","title":"t","ref":"r","date":"2024-07"},
     "config":{"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":4096,
       "intermediate_size":14336,"max_position_embeddings":131072,"num_attention_heads":32,"num_hidden_layers":32,
       "num_key_value_heads":8,"tie_word_embeddings":false,"torch_dtype":"bfloat16","vocab_size":128256,
