@@ -19,7 +19,8 @@ using AllFormulas =
                 MoeActivations,                                                                        //
                 LayerBackwardTransient, GatheredLayers,                                                //
                 RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
-                AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, BackwardWindow, ExposedTime,
+                AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage,
+                BackwardWindow, ExposedTime,
                 RequiredBandwidth,                                                                 //
                 GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
                 PipelineBubble, StageImbalance, PipelineSends>;
