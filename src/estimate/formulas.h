@@ -13,7 +13,7 @@
 namespace shardplan {
 
 using AllFormulas =
-    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,           //
+    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
                 PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
                 NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
                 MoeActivations,                                                                        //
