@@ -14,7 +14,7 @@ namespace shardplan {
 
 using AllFormulas =
     FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,           //
-                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlight,  //
+                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
                 NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
                 MoeActivations,                                                                        //
                 LayerBackwardTransient, GatheredLayers,                                                //
