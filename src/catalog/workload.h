@@ -37,9 +37,7 @@ struct StateBytes {
 struct Framework {
   std::string name;
   std::string description;
-  Sourced<Bytes<>> weight_bytes, gradient_bytes, master_bytes;  // a parameter
-  std::array<Sourced<Bytes<>>, kOptimizerCount> moment_bytes;   // a parameter, by optimizer
-  std::array<StateBytes, kOptimizerCount> state;                // all of these, by optimizer
+  std::array<StateBytes, kOptimizerCount> state;  // by optimizer
   /// At stage z: whether weights, gradients, optimizer state are divided over the data-parallel group.
   struct Sharding {
     bool allowed = false, weights = false, gradients = false, optimizer = false;

@@ -301,12 +301,6 @@ void read_optimizers(const JsonNode& node, const Sources& sources, const StateBy
     change("gradient_bytes", state.gradient);
     change("master_bytes", state.master);
   }
-  for (int i = 0; i < kOptimizerCount; ++i) {
-    const auto optimizer = static_cast<Optimizer>(i);
-    f.state[static_cast<std::size_t>(i)] = {f.weight_bytes_with(optimizer), f.gradient_bytes_with(optimizer),
-                                            f.master_bytes_with(optimizer),
-                                            f.moment_bytes[static_cast<std::size_t>(i)]};
-  }
 }
 
 Framework::ExtraGradient read_extra_gradient(const JsonNode& node, const Sources& sources) {
