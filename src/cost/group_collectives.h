@@ -40,6 +40,7 @@ struct GroupCost {
   CollectiveCost<N> cost;
   std::size_t tier = 0;       // the outermost one it crosses
   bool hierarchical = false;  // tier by tier was faster than the flat ring
+  Seconds<N> outermost_bandwidth_term{};  // the part of cost.bandwidth_term that the outermost tier takes
 };
 
 namespace detail {
@@ -51,7 +52,7 @@ Ratio<N> rank_count(std::int64_t n) {
 
 template <class N>
 CollectiveCost<N> tier_by_tier(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
-                               const TierShares& shares) {
+                               const TierShares& shares, Seconds<N>& outermost) {
   CollectiveCost<N> sum;
   Bytes<N> share = size;
   for (std::size_t i = 0; i <= shares.outermost; ++i) {
@@ -61,6 +62,7 @@ CollectiveCost<N> tier_by_tier(Collective kind, const Bytes<N>& size, const std:
     const CollectiveCost<N> part = ring_cost<N>(kind, in);
     sum.latency_term += part.latency_term;
     sum.bandwidth_term += part.bandwidth_term;
+    outermost = part.bandwidth_term;
     share = share / in.ranks;
   }
   return sum;
@@ -69,15 +71,17 @@ CollectiveCost<N> tier_by_tier(Collective kind, const Bytes<N>& size, const std:
 /// Every pair exchanges directly: what leaves a tier pays that tier's bandwidth.
 template <class N>
 CollectiveCost<N> all_to_all_over_tiers(const Bytes<N>& size, const std::vector<Link<N>>& links,
-                                        const TierShares& shares, std::int64_t count) {
+                                        const TierShares& shares, std::int64_t count,
+                                        Seconds<N>& outermost) {
   CollectiveCost<N> sum;
   std::int64_t inside = 1;
   for (std::size_t i = 0; i <= shares.outermost; ++i) {
     const std::int64_t held = inside * shares.ranks[i];
     if (held > inside) {
       const double peers = static_cast<double>(held - inside) / static_cast<double>(count);
-      sum.bandwidth_term += call<ChainBandwidth>(ChainBandwidth::In<N>{
+      outermost = call<ChainBandwidth>(ChainBandwidth::In<N>{
           size * leaf<N>("share of the peers in this tier", peers, "placement"), links[i].bandwidth});
+      sum.bandwidth_term += outermost;
       sum.latency_term += links[i].latency;
     }
     inside = held;
@@ -95,15 +99,19 @@ GroupCost<N> group_collective(Collective kind, const Bytes<N>& size, const std::
   const TierShares shares = members(cluster, group);
   result.tier = shares.outermost;
   if (kind == Collective::kAllToAll) {
-    result.cost = detail::all_to_all_over_tiers<N>(size, links, shares, group.count);
+    result.cost = detail::all_to_all_over_tiers<N>(size, links, shares, group.count,
+                                                            result.outermost_bandwidth_term);
     return result;
   }
   const Link<N>& outer = links[shares.outermost];
   const RingIn<N> flat{size, detail::rank_count<N>(group.count), outer.bandwidth, outer.latency};
   result.cost = ring_cost<N>(kind, flat);
+  result.outermost_bandwidth_term = result.cost.bandwidth_term;
   if (shares.outermost == 0 || kind == Collective::kBroadcast || kind == Collective::kSendRecv) return result;
-  const CollectiveCost<N> tiered = detail::tier_by_tier<N>(kind, size, links, shares);
+  Seconds<N> outermost{};
+  const CollectiveCost<N> tiered = detail::tier_by_tier<N>(kind, size, links, shares, outermost);
   if (tiered.total() < result.cost.total()) {
+    result.outermost_bandwidth_term = outermost;
     result.cost = tiered;
     result.hierarchical = true;
   }
