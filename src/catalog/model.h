@@ -67,6 +67,8 @@ struct OtherMixer {
   std::string kind;
   std::int64_t heads = 0, head_dim = 0, kv_heads = 0;
   std::int64_t parameters = 0;
+  std::int64_t replicated =
+      0;  // of these: kept whole on every tensor-parallel rank (compressors, down-projections)
   bool operator==(const OtherMixer&) const = default;
 };
 
@@ -91,6 +93,8 @@ struct MoeMlp {
   bool score_correction = false;  // one bias an expert, used for selection (DeepSeek-V3)
   std::int64_t shared_width = 0;  // summed over shared experts, 0 = none
   bool shared_gate = false;       // a gate of hidden size on the shared expert (Qwen)
+  std::int64_t latent =
+      0;  // width that routed experts read and write instead of hidden (Nemotron-H), 0 = hidden
   bool operator==(const MoeMlp&) const = default;
 };
 
@@ -117,9 +121,10 @@ struct NamedCount {
 
 /// How a checkpoint stores its weights (quantization_config).
 struct Quantization {
-  std::string method;                      // "fp8", "mxfp4", "nvfp4", "awq", ... or empty
-  double bits = 0;                         // of one quantized weight
-  std::int64_t group_size = 0;             // weights that share a scale, 0 = none
+  std::string method;           // "fp8", "mxfp4", "nvfp4", "awq", ... or empty
+  double bits = 0;              // of one quantized weight
+  double expert_bits = 0;       // of routed experts where they differ (DeepSeek-V4: fp4 in an fp8 checkpoint)
+  std::int64_t group_size = 0;  // weights that share a scale, 0 = none
   std::vector<std::string> not_converted;  // module patterns kept in the checkpoint's dtype
   bool operator==(const Quantization&) const = default;
 };

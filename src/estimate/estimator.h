@@ -51,6 +51,10 @@ class Estimator {
   Bytes<N> state_total() const;
   template <class N>
   Bytes<N> usable() const;
+  template <class N>
+  Bytes<N> state_floor(const Bytes<N>& state) const;
+  template <class N>
+  Ratio<N> minimum_gpus(const Bytes<N>& state, const Bytes<N>& usable_bytes) const;
   double parameters() const { return parameters_; }
   Bytes<> bytes_per_parameter() const;
   /// The memory constraint that a breakdown breaks, if any.
@@ -64,6 +68,9 @@ class Estimator {
   template <class N>
   struct Rates;
 
+  bool keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const;
+  /// Width of a weight as it is gathered: FSDP keeps fp32 shards and gathers 16 bits.
+  const Sourced<Bytes<>>& gathered_weight() const;
   double stage_parameters(const Plan& plan, int stage, double& expert) const;
   template <class N>
   void add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;

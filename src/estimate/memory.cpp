@@ -62,6 +62,18 @@ double Estimator::stage_parameters(const Plan& plan, int stage, double& expert) 
   return dense;
 }
 
+bool Estimator::keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const {
+  using When = Framework::ExtraGradient::When;
+  if (extra.when == When::kBf16) return question_.workload.precision == Precision::kBf16;
+  return extra.when == When::kAlways || dense_shard_group(plan).count > 1;
+}
+
+const Sourced<Bytes<>>& Estimator::gathered_weight() const {
+  const auto& gathered = question_.framework.gathered_weight_bytes;
+  return gathered ? *gathered
+                  : question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)].weight;
+}
+
 template <class N>
 void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const {
   double expert_count = 0;
@@ -81,6 +93,12 @@ void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memor
       term("gradient bytes", kept.gradient.value, kept.gradient.source, shards.gradients);
   memory[MemoryTerm::kOptimizer] =
       term("optimizer bytes", kept.optimizer(), kept.moments.source, shards.optimizer);
+  const auto& extra = question_.framework.extra_gradient;
+  if (extra && keeps_extra_gradient(*extra, plan)) {
+    const bool sharded = extra->sharded_from_stage && plan.zero_stage >= *extra->sharded_from_stage;
+    memory[MemoryTerm::kGradients] +=
+        term("second gradient buffer", extra->bytes.value, extra->bytes.source, sharded);
+  }
 }
 
 template <class N>
@@ -132,8 +150,13 @@ Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
   const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
   const Ratio<N> pieces = degree<N>("model chunks on the rank", plan.interleave);
   const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
-  Ratio<N> chunks = call<InFlight>(InFlight::In<N>{degree<N>("pipeline stages", plan.pp),
-                                                   degree<N>("stage", stage), pieces, micro_batches});
+  const Ratio<N> stages = degree<N>("pipeline stages", plan.pp), rank = degree<N>("stage", stage);
+  // The paper's closed form for interleaving supposes a full pipeline; the op-by-op account counts what there
+  // is.
+  const bool closed_form =
+      question_.activations == ActivationModel::kPaper && plan.grad_accumulation >= plan.pp;
+  Ratio<N> chunks = closed_form ? call<InFlightFull>(InFlightFull::In<N>{stages, rank, pieces})
+                                : call<InFlight>(InFlight::In<N>{stages, rank, pieces, micro_batches});
   if (plan.schedule == Schedule::kGpipe) chunks = micro_batches;
   const auto chunk_bytes = [&](std::int64_t chunk) {
     const LayerRange range = chunk_layers(layers, plan, chunk);
@@ -190,10 +213,10 @@ Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>&
         question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
     const double parameters = ops.tensor_parameters / plan.tp + ops.replicated_parameters +
                               ops.expert_parameters / (d(plan.ep) * plan.etp);
-    const Bytes<N> unit = call<GatheredLayers>(
-        GatheredLayers::In<N>{leaf<N>("parameters of a layer", parameters, model_source_),
-                              leaf<N>("weight bytes", kept.weight.value, kept.weight.source),
-                              leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source)});
+    const Bytes<N> unit = call<GatheredLayers>(GatheredLayers::In<N>{
+        leaf<N>("parameters of a layer", parameters, model_source_),
+        leaf<N>("gathered weight bytes", gathered_weight().value, gathered_weight().source),
+        leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source)});
     gathered = value_of(gathered) == 0 ? unit : max(gathered, unit);
   }
   // The loss is over before the top layer runs backward: the larger of the two is the peak.

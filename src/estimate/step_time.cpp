@@ -57,7 +57,7 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
   const double gradient_bytes = dense_count * kept.gradient.value.raw();
   if (shards.weights) {
     // Full sharding: weights are gathered for each pass, gradients reduced in each backward pass.
-    const auto gather = both(Collective::kAllGather, kept.weight.value, kept.weight.source);
+    const auto gather = both(Collective::kAllGather, gathered_weight().value, gathered_weight().source);
     auto reduce = both(Collective::kReduceScatter, kept.gradient.value, kept.gradient.source);
     add(gather, forward, micro_batches);
     reduce.cost.latency_term += gather.cost.latency_term;
@@ -73,7 +73,8 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
   const double times = shards.gradients ? micro_batches : 1;
   add(reduce, backward, times);
   note(reduce, backward, times, gradient_bytes);
-  if (sharded) add(both(Collective::kAllGather, kept.weight.value, kept.weight.source), forward, 1);
+  if (sharded)
+    add(both(Collective::kAllGather, gathered_weight().value, gathered_weight().source), forward, 1);
 }
 
 template <class N>

@@ -99,8 +99,13 @@ void add_mlp(const MoeMlp& m, double hidden, LayerOps& ops) {
   ops.expert_width = d(m.width);
   ops.shared_width = d(m.shared_width);
   ops.gemms.push_back({"router", hidden, d(m.experts), GemmCut::kWhole});
-  ops.gemms.push_back({"expert in", hidden, ops.mlp_matrices * d(m.width), GemmCut::kExpertColumn});
-  ops.gemms.push_back({"expert out", d(m.width), hidden, GemmCut::kExpertRow});
+  const double routed = m.latent > 0 ? d(m.latent) : hidden;
+  if (m.latent > 0) {
+    ops.gemms.push_back({"to latent", hidden, routed, GemmCut::kWhole});
+    ops.gemms.push_back({"from latent", routed, hidden, GemmCut::kWhole});
+  }
+  ops.gemms.push_back({"expert in", routed, ops.mlp_matrices * d(m.width), GemmCut::kExpertColumn});
+  ops.gemms.push_back({"expert out", d(m.width), routed, GemmCut::kExpertRow});
   if (m.shared_width > 0) {
     ops.gemms.push_back({"shared in", hidden, ops.mlp_matrices * d(m.shared_width), GemmCut::kColumn});
     ops.gemms.push_back({"shared out", d(m.shared_width), hidden, GemmCut::kRow});

@@ -1,7 +1,5 @@
 #include "reason/binding.h"
 
-#include <algorithm>
-
 #include "reason/memory_answer.h"
 #include "reason/time_groups.h"
 #include "units/format.h"
@@ -53,26 +51,6 @@ BindingConstraint of_nearest_miss(const NearestMiss& miss, Bytes<> usable) {
           miss.memory.total().raw(), usable.raw(), "bytes"};
 }
 
-/// No plan is legal at all: the first rule that the plainest plan of the told axes breaks.
-BindingConstraint of_no_plan(const Estimator& estimator, const FixedAxes& fixed) {
-  Plan plan;
-  plan.tp = fixed.tp.value_or(1);
-  plan.pp = fixed.pp.value_or(1);
-  plan.cp = fixed.cp.value_or(1);
-  plan.ep = fixed.ep.value_or(1);
-  plan.etp = fixed.etp.value_or(1);
-  plan.micro_batch = fixed.micro_batch.value_or(1);
-  plan.zero_stage = fixed.zero_stage.value_or(0);
-  const std::int64_t rest = std::int64_t{plan.tp} * plan.pp * plan.cp;
-  plan.dp = fixed.dp.value_or(static_cast<std::int32_t>(estimator.question().cluster.gpus / rest));
-  const std::int64_t each = std::int64_t{plan.dp} * plan.micro_batch;
-  plan.grad_accumulation =
-      static_cast<std::int32_t>(std::max<std::int64_t>(1, estimator.question().workload.global_batch / each));
-  const auto violation = estimator.space().violation(plan);
-  return {"none", "no plan is legal" + (violation ? ": " + violation->where : " for the axes that were told"),
-          violation ? violation->required : 0, violation ? violation->available : 0, ""};
-}
-
 }  // namespace
 
 const char* memory_kind(Constraint constraint) {
@@ -94,7 +72,8 @@ BindingConstraint binding_constraint(const Estimator& estimator, const FixedAxes
   if (result.census.nearest_miss) {
     return of_nearest_miss(*result.census.nearest_miss, estimator.usable<double>());
   }
-  return of_no_plan(estimator, fixed);
+  const auto illegal = why_illegal(estimator, fixed);
+  return {"none", "no plan is legal" + (illegal ? ": " + illegal->where : ""), 0, 0, ""};
 }
 
 std::optional<BindingConstraint> memory_constraint(const Estimator& estimator, const Plan& plan) {
