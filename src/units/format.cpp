@@ -96,6 +96,12 @@ std::string format_percent(double share) {
 }
 
 std::string format(Bytes<> q) { return with_prefix(q.raw(), kByteUnits); }
+std::string format_gibibytes(Bytes<> q) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.2f GiB", q.raw() / gibibytes(1).raw());
+  return text.data();
+}
+
 std::string format(Seconds<> q) { return q.raw() == 0 ? "0 s" : with_prefix(q.raw(), kTimeUnits); }
 std::string format(BytesPerSecond<> q) { return with_prefix(q.raw(), kRateUnits); }
 std::string format(FlopsPerSecond<> q) { return with_prefix(q.raw(), kFlopRateUnits); }
