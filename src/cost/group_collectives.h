@@ -38,8 +38,9 @@ std::vector<Link<N>> cluster_links(const Cluster& cluster) {
 template <class N>
 struct GroupCost {
   CollectiveCost<N> cost;
-  std::size_t tier = 0;       // the outermost one it crosses
-  bool hierarchical = false;  // tier by tier was faster than the flat ring
+  std::size_t tier = 0;                   // the outermost one it crosses
+  bool hierarchical = false;              // tier by tier was faster than the flat ring
+  Seconds<N> outermost_bandwidth_term{};  // the part of cost.bandwidth_term that the outermost tier takes
 };
 
 namespace detail {
@@ -70,12 +71,13 @@ namespace detail {
 
 template <class N>
 CollectiveCost<N> tier_by_tier(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
-                               const TierShares& shares) {
+                               const TierShares& shares, Seconds<N>& outermost) {
   CollectiveCost<N> sum;
   visit_tiers<N>(size, links, shares, [&](std::size_t, const RingIn<N>& in) {
     const CollectiveCost<N> part = ring_cost<N>(kind, in);
     sum.latency_term += part.latency_term;
     sum.bandwidth_term += part.bandwidth_term;
+    outermost = part.bandwidth_term;
   });
   return sum;
 }
@@ -105,11 +107,12 @@ namespace detail {
 
 template <class N>
 CollectiveCost<N> all_to_all_over_tiers(const Bytes<N>& size, const std::vector<Link<N>>& links,
-                                        const TierShares& shares, std::int64_t count) {
+                                        const TierShares& shares, std::int64_t count, Seconds<N>& outermost) {
   CollectiveCost<N> sum;
   visit_peers<N>(size, links, shares, count,
                  [&](std::size_t, const Bytes<N>&, const CollectiveCost<N>& part) {
                    sum.bandwidth_term += part.bandwidth_term;
+                   outermost = part.bandwidth_term;
                    sum.latency_term += part.latency_term;
                  });
   return sum;
@@ -125,15 +128,19 @@ GroupCost<N> group_collective(Collective kind, const Bytes<N>& size, const std::
   const TierShares shares = members(cluster, group);
   result.tier = shares.outermost;
   if (kind == Collective::kAllToAll) {
-    result.cost = detail::all_to_all_over_tiers<N>(size, links, shares, group.count);
+    result.cost =
+        detail::all_to_all_over_tiers<N>(size, links, shares, group.count, result.outermost_bandwidth_term);
     return result;
   }
   const Link<N>& outer = links[shares.outermost];
   const RingIn<N> flat{size, detail::rank_count<N>(group.count), outer.bandwidth, outer.latency};
   result.cost = ring_cost<N>(kind, flat);
+  result.outermost_bandwidth_term = result.cost.bandwidth_term;
   if (shares.outermost == 0 || kind == Collective::kBroadcast || kind == Collective::kSendRecv) return result;
-  const CollectiveCost<N> tiered = detail::tier_by_tier<N>(kind, size, links, shares);
+  Seconds<N> outermost{};
+  const CollectiveCost<N> tiered = detail::tier_by_tier<N>(kind, size, links, shares, outermost);
   if (tiered.total() < result.cost.total()) {
+    result.outermost_bandwidth_term = outermost;
     result.cost = tiered;
     result.hierarchical = true;
   }

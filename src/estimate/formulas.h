@@ -14,8 +14,8 @@
 namespace shardplan {
 
 using AllFormulas =
-    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,           //
-                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlight,  //
+    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
+                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
                 NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
                 MoeActivations,                                                                        //
                 LayerBackwardTransient, GatheredLayers,                                                //

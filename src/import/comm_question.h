@@ -14,20 +14,20 @@
 #include "catalog/communication.h"
 #include "catalog/result.h"
 #include "import/catalog.h"
+#include "import/question.h"
 
 namespace shardplan {
 
-struct CommSpec {
-  using Flag = std::optional<std::string>;
-  Flag collective, gpus, bw, latency, bytes, params, step_ms;
-  Flag fabric, cluster, gpus_per_node, bw_intra, bw_inter, latency_intra, latency_inter;
+/// Of the shared flags it reads --gpus, --params, --cluster, --gpu and those of the two links.
+struct CommSpec : QuestionSpec {
+  Flag collective, bw, latency, bytes, step_ms, fabric;
 };
 
 /// A flag as adapters need it: its spelling, where its text goes, one line of help with the unit of a bare
 /// number.
 struct CommFlag {
   const char* flag;
-  CommSpec::Flag CommSpec::*text;
+  QuestionSpec::Flag CommSpec::*text;
   const char* help;
 };
 std::span<const CommFlag> comm_flags();
