@@ -12,7 +12,6 @@ void add_drill_command(CLI::App& app, Program& program);
 void add_catalog_command(CLI::App& app, Program& program);
 void add_formula_commands(CLI::App& app, Program& program);  // formulas, explain
 
-inline constexpr auto kCommands = {add_plan_command,  add_memory_command,  add_comm_command,
-                                   add_drill_command, add_catalog_command, add_formula_commands};
+inline constexpr auto kCommands = {add_plan_command, add_memory_command};
 
 }  // namespace shardplan

@@ -36,7 +36,11 @@ int run_memory(MemoryFlags& flags, const Program& program) {
   flags.spec.purpose = Purpose::kMemory;
   // Alone, --explain lists the formulas that this command uses.
   if (program.explain && !names_a_model(flags.spec)) {
-    program.json ? print(formula_family_json("memory.")) : print(formula_family_text("memory."));
+    if (program.json) {
+      print(formula_family_json({"memory.", "pipeline.in_flight"}));
+    } else {
+      print(formula_family_text({"memory.", "pipeline.in_flight"}));
+    }
     return kYes;
   }
   Result<Question> question = build_question(flags.spec, catalog());

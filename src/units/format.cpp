@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace shardplan {
 namespace {
@@ -95,7 +96,22 @@ std::string format_percent(double share) {
   return text;
 }
 
-std::string format(Bytes<> q) { return with_prefix(q.raw(), kByteUnits); }
+std::string format(Bytes<> q) {
+  // Memory is compared to the hundredth of a GiB; thousands of GiB keep their decimals.
+  for (const Prefix& p : kByteUnits) {
+    const double v = q.raw() / p.factor;
+    if (std::fabs(v) < 10.0) continue;
+    char decimals[64];
+    std::snprintf(decimals, sizeof decimals, "%.2f", v);
+    std::string fraction = decimals;
+    fraction.erase(0, fraction.find('.'));
+    fraction.erase(fraction.find_last_not_of('0') + 1);
+    if (fraction == ".") fraction.clear();
+    const double whole = std::trunc(std::strtod(decimals, nullptr));
+    return format_count(whole) + fraction + " " + p.unit;
+  }
+  return with_prefix(q.raw(), kByteUnits);
+}
 std::string format_gibibytes(Bytes<> q) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.2f GiB", q.raw() / gibibytes(1).raw());
