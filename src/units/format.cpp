@@ -26,6 +26,17 @@ std::string with_prefix(double v, const std::array<Prefix, Count>& prefixes) {
   return format_number(v / chosen->factor) + " " + chosen->unit;
 }
 
+/// "2,607.7", "40.75", "64": two decimals at most.
+std::string format_hundredths(double v) {
+  char decimals[64];
+  std::snprintf(decimals, sizeof decimals, "%.2f", v);
+  std::string fraction = decimals;
+  fraction.erase(0, fraction.find('.'));
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  if (fraction == ".") fraction.clear();
+  return format_count(std::trunc(std::strtod(decimals, nullptr))) + fraction;
+}
+
 constexpr std::array<Prefix, 4> kByteUnits{
     {{1073741824.0, "GiB"}, {1048576.0, "MiB"}, {1024.0, "KiB"}, {1.0, "B"}}};
 constexpr std::array<Prefix, 4> kTimeUnits{{{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
@@ -100,15 +111,8 @@ std::string format(Bytes<> q) {
   // Memory is compared to the hundredth of a GiB; thousands of GiB keep their decimals.
   for (const Prefix& p : kByteUnits) {
     const double v = q.raw() / p.factor;
-    if (std::fabs(v) < 10.0) continue;
-    char decimals[64];
-    std::snprintf(decimals, sizeof decimals, "%.2f", v);
-    std::string fraction = decimals;
-    fraction.erase(0, fraction.find('.'));
-    fraction.erase(fraction.find_last_not_of('0') + 1);
-    if (fraction == ".") fraction.clear();
-    const double whole = std::trunc(std::strtod(decimals, nullptr));
-    return format_count(whole) + fraction + " " + p.unit;
+    if (std::fabs(v) >= 10.0) return format_hundredths(v) + " " + p.unit;
+    if (std::fabs(v) >= 1.0) break;
   }
   return with_prefix(q.raw(), kByteUnits);
 }
