@@ -4,8 +4,9 @@
 //   a->config_class     // "Qwen3MoeConfig"
 //   a->traits.qk_norm   // "per_head"
 //
-// The class defaults are facts of Hugging Face transformers 5.24 (src/transformers/models/*/configuration_*.py and
-// modeling_*.py) or, for classes that live beside their checkpoints, of those files. Not here: reading a file.
+// The class defaults are facts of Hugging Face transformers 5.24
+// (src/transformers/models/*/configuration_*.py and modeling_*.py) or, for classes that live beside their
+// checkpoints, of those files. Not here: reading a file.
 #pragma once
 
 #include <span>
@@ -29,14 +30,14 @@ enum class SharedExperts { kNone, kCount, kWidth, kOneDense };
 /// A rule is "" (never), "always", or the name of a flag of the config.
 struct Traits {
   NormKind norm = NormKind::kRms;
-  int layer_norms = 2;                // of hidden size, a layer
-  const char* one_norm_if = "";       // rule: a parallel block with one norm
-  const char* qkv_bias = "";          // rule
-  const char* out_bias = "";          // rule
-  const char* mlp_bias = "";          // rule
-  const char* head_bias = "";         // rule: bias of the language-model head
-  const char* qk_norm = "";           // "", "per_head", "full_width", then ":flag" when a flag decides
-  const char* kv_one_if = "";         // rule: one key-value head
+  int layer_norms = 2;           // of hidden size, a layer
+  const char* one_norm_if = "";  // rule: a parallel block with one norm
+  const char* qkv_bias = "";     // rule
+  const char* out_bias = "";     // rule
+  const char* mlp_bias = "";     // rule
+  const char* head_bias = "";    // rule: bias of the language-model head
+  const char* qk_norm = "";      // "", "per_head", "full_width", then ":flag" when a flag decides
+  const char* kv_one_if = "";    // rule: one key-value head
   bool gated = true;
   AttentionKind attention = AttentionKind::kGrouped;
   bool indexer = false;
@@ -44,10 +45,10 @@ struct Traits {
   bool sinks = false;
   LinearKind linear = LinearKind::kNone;
   WindowRule window = WindowRule::kNone;
-  int window_period = 0;              // every n-th layer is full
-  const char* dense_width = "";       // field of the dense MLP's width where it is not intermediate_size
-  int width_multiple = 0;             // of hidden, when the width is not given
-  int width_divisor = 1;              // Qwen (v1) gives twice the width
+  int window_period = 0;         // every n-th layer is full
+  const char* dense_width = "";  // field of the dense MLP's width where it is not intermediate_size
+  int width_multiple = 0;        // of hidden, when the width is not given
+  int width_divisor = 1;         // Qwen (v1) gives twice the width
   MoeLayers moe = MoeLayers::kNone;
   const char* expert_width = "moe_intermediate_size";
   SharedExperts shared = SharedExperts::kNone;
@@ -57,10 +58,10 @@ struct Traits {
   bool router_bias = false;
   const char* score_correction = "";  // rule
   bool learned_positions = false;
-  int extra_positions = 0;            // OPT's table has two rows more
+  int extra_positions = 0;  // OPT's table has two rows more
   bool embedding_norm = false;
-  int mtp_norms = 3;                  // of hidden size, a multi-token-prediction module
-  int mtp_tables = 0;                 // copies of embedding and head that the checkpoint stores with each module
+  int mtp_norms = 3;   // of hidden size, a multi-token-prediction module
+  int mtp_tables = 0;  // copies of embedding and head that the checkpoint stores with each module
 };
 
 struct Architecture {

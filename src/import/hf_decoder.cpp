@@ -17,16 +17,18 @@ constexpr Names kLayerNames = {"num_hidden_layers", "n_layer", "num_layers", "n_
 constexpr Names kHiddenNames = {"hidden_size", "n_embd", "d_model", "n_embed"};
 constexpr Names kVocabularyNames = {"vocab_size", "padded_vocab_size"};
 constexpr Names kPositionNames = {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
-                                  "max_sequence_length", "n_ctx"};
+                                  "max_sequence_length",     "n_ctx"};
 constexpr Names kHeadNames = {"num_attention_heads", "n_head", "n_heads", "num_heads"};
 constexpr Names kKvHeadNames = {"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads"};
 constexpr Names kHeadDimNames = {"head_dim", "attention_head_dim", "kv_channels"};
 constexpr Names kWidthNames = {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"};
 constexpr Names kExpertNames = {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"};
-constexpr Names kTopKNames = {"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_k", "moe_topk",
-                              "moe_top_k", "top_k_experts"};
+constexpr Names kTopKNames = {
+    "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_k", "moe_topk",
+    "moe_top_k",           "top_k_experts"};
 constexpr Names kSharedCountNames = {"n_shared_experts", "moe_num_shared_experts", "num_shared_experts"};
-constexpr Names kMtpNames = {"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules", "num_mtp_layers"};
+constexpr Names kMtpNames = {"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules",
+                             "num_mtp_layers"};
 constexpr Names kWindowNames = {"sliding_window", "sliding_window_size"};
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -44,14 +46,15 @@ std::vector<std::string> lettered(ConfigReader& r, const std::string& pattern, s
   for (std::int64_t i = 0; i < layers; ++i)
     types.push_back(pattern[at(i) % pattern.size()] == 'L' ? "sliding_attention" : "full_attention");
   if (pattern.find_first_not_of("LG") != std::string::npos)
-    r.fail("out_of_range", "sliding_window_pattern", fmt::format("sliding_window_pattern is {}", shown(json(pattern))),
-           "a number, or letters L and G");
+    r.fail("out_of_range", "sliding_window_pattern",
+           fmt::format("sliding_window_pattern is {}", shown(json(pattern))), "a number, or letters L and G");
   return types;
 }
 
 /// Layer kinds that Qwen3-Next and MiniMax-Text give in other notations than layer_types.
 std::vector<std::string> linear_types(ConfigReader& r, std::int64_t layers) {
-  if (const auto marks = r.in_file({"attn_type_list"}) ? r.integers_by_layer({"attn_type_list"}, layers, 1) : std::nullopt) {
+  if (const auto marks =
+          r.in_file({"attn_type_list"}) ? r.integers_by_layer({"attn_type_list"}, layers, 1) : std::nullopt) {
     std::vector<std::string> types;
     for (const std::int64_t mark : *marks) types.push_back(mark == 1 ? "full_attention" : "linear_attention");
     return types;
@@ -62,8 +65,10 @@ std::vector<std::string> linear_types(ConfigReader& r, std::int64_t layers) {
 std::vector<std::string> window_types(ConfigReader& r, const Traits& t, std::int64_t layers) {
   const char* sliding = "sliding_attention";
   switch (t.window) {
-    case WindowRule::kNone: break;
-    case WindowRule::kAll: return std::vector<std::string>(at(layers), sliding);
+    case WindowRule::kNone:
+      break;
+    case WindowRule::kAll:
+      return std::vector<std::string>(at(layers), sliding);
     case WindowRule::kMaxWindowLayers: {
       if (!r.flag({"use_sliding_window"})) break;
       const std::int64_t first = r.optional_integer({"max_window_layers"}, kLayersMax).value_or(0);
@@ -75,10 +80,13 @@ std::vector<std::string> window_types(ConfigReader& r, const Traits& t, std::int
       const auto pattern = r.raw().find("sliding_window_pattern");
       if (pattern != r.raw().end() && pattern->is_string() && !pattern->get<std::string>().empty())
         return lettered(r, pattern->get<std::string>(), layers);
-      return periodic(layers, r.integer_or({"sliding_window_pattern"}, kLayersMax, t.window_period,
-                                           "one full layer in so many"), sliding);
+      return periodic(
+          layers,
+          r.integer_or({"sliding_window_pattern"}, kLayersMax, t.window_period, "one full layer in so many"),
+          sliding);
     }
-    case WindowRule::kChunks: return periodic(layers, t.window_period, "chunked_attention");
+    case WindowRule::kChunks:
+      return periodic(layers, t.window_period, "chunked_attention");
   }
   return std::vector<std::string>(at(layers), "full_attention");
 }
@@ -96,7 +104,12 @@ GatedDeltaNet read_delta_net(ConfigReader& r) {
 /// MiniMax's lightning attention: query, key, value and gate of full width, a norm, an output.
 OtherMixer lightning(const Heads& heads, std::int64_t hidden) {
   const std::int64_t width = product(heads.heads, heads.head_dim);
-  return {"lightning_attention", heads.heads, heads.head_dim, heads.heads, sum(product(5, hidden, width), width), 0};
+  return {"lightning_attention",
+          heads.heads,
+          heads.head_dim,
+          heads.heads,
+          sum(product(5, hidden, width), width),
+          0};
 }
 
 LatentAttention read_latent(ConfigReader& r, const Traits& t) {
@@ -130,7 +143,9 @@ void set_mixers(ConfigReader& r, const Traits& t, const std::vector<std::string>
       model.layers[at(i)].mixer = attention_of(r, t, heads, i);
       continue;
     }
-    if (!linear) linear = t.linear == LinearKind::kDeltaNet ? Mixer(read_delta_net(r)) : Mixer(lightning(heads, model.hidden));
+    if (!linear)
+      linear = t.linear == LinearKind::kDeltaNet ? Mixer(read_delta_net(r))
+                                                 : Mixer(lightning(heads, model.hidden));
     model.layers[at(i)].mixer = *linear;
   }
 }
@@ -155,7 +170,8 @@ void mark_listed(ConfigReader& r, const json* indices, bool value, std::vector<b
   for (const json& index : *indices) {
     const auto number = whole_number(index);
     if (!number || *number < 0 || *number >= static_cast<std::int64_t>(sparse.size()))
-      return r.fail("out_of_range", "mlp_only_layers", fmt::format("layer {} of a list of layers", shown(index)),
+      return r.fail("out_of_range", "mlp_only_layers",
+                    fmt::format("layer {} of a list of layers", shown(index)),
                     fmt::format("whole numbers from 0 to {}", static_cast<std::int64_t>(sparse.size()) - 1));
     sparse[at(*number)] = value;
   }
@@ -184,10 +200,14 @@ std::vector<bool> sparse_layers(ConfigReader& r, const Traits& t, std::int64_t l
     return sparse;
   }
   switch (t.moe) {
-    case MoeLayers::kNone: return std::vector<bool>(at(layers), false);
-    case MoeLayers::kAll: return std::vector<bool>(at(layers), true);
-    case MoeLayers::kFirstDense: return first_dense(r, layers);
-    case MoeLayers::kRange: return layer_range(r, layers);
+    case MoeLayers::kNone:
+      return std::vector<bool>(at(layers), false);
+    case MoeLayers::kAll:
+      return std::vector<bool>(at(layers), true);
+    case MoeLayers::kFirstDense:
+      return first_dense(r, layers);
+    case MoeLayers::kRange:
+      return layer_range(r, layers);
     case MoeLayers::kSparseStep: {
       std::vector<bool> sparse = every_nth(r, "decoder_sparse_step", layers);
       mark_listed(r, r.list({"mlp_only_layers"}), false, sparse);
@@ -212,15 +232,16 @@ std::vector<bool> sparse_layers(ConfigReader& r, const Traits& t, std::int64_t l
   return std::vector<bool>(at(layers), false);
 }
 
-std::vector<std::int64_t> dense_widths(ConfigReader& r, const Traits& t, std::int64_t hidden, std::int64_t layers) {
+std::vector<std::int64_t> dense_widths(ConfigReader& r, const Traits& t, std::int64_t hidden,
+                                       std::int64_t layers) {
   const bool other_name = *t.dense_width != '\0';
   auto widths = other_name ? r.integers_by_layer({t.dense_width}, layers, kMlpWidthMax)
                            : r.integers_by_layer(kWidthNames, layers, kMlpWidthMax);
   const char* name = other_name ? t.dense_width : *kWidthNames.begin();
   if (!widths && t.width_multiple > 0 && !r.failed()) {
     const std::int64_t width = product(hidden, t.width_multiple);
-    r.assume(fmt::format("{} = {} ({} times hidden, class default of {})", other_name ? name : "n_inner", width,
-                         t.width_multiple, r.config_class()));
+    r.assume(fmt::format("{} = {} ({} times hidden, class default of {})", other_name ? name : "n_inner",
+                         width, t.width_multiple, r.config_class()));
     widths = std::vector<std::int64_t>(at(layers), width);
   }
   if (!widths) {
@@ -235,20 +256,26 @@ std::vector<std::int64_t> dense_widths(ConfigReader& r, const Traits& t, std::in
 }
 
 /// One number of a field that is a number, or a list with one entry a layer.
-std::int64_t of_layer(ConfigReader& r, Names names, std::int64_t layer, std::int64_t layers, std::int64_t most) {
+std::int64_t of_layer(ConfigReader& r, Names names, std::int64_t layer, std::int64_t layers,
+                      std::int64_t most) {
   const auto values = r.integers_by_layer(names, layers, most);
   if (values) return (*values)[at(layer)];
   return r.integer(names, most, 0);
 }
 
-std::int64_t shared_width(ConfigReader& r, const Traits& t, std::int64_t layer, std::int64_t layers, std::int64_t width) {
+std::int64_t shared_width(ConfigReader& r, const Traits& t, std::int64_t layer, std::int64_t layers,
+                          std::int64_t width) {
   switch (t.shared) {
-    case SharedExperts::kNone: return 0;
-    case SharedExperts::kCount: return product(r.optional_integer(kSharedCountNames, kExpertsMax).value_or(0), width);
-    case SharedExperts::kWidth: return r.optional_integer({t.shared_width}, kMlpWidthMax).value_or(0);
+    case SharedExperts::kNone:
+      return 0;
+    case SharedExperts::kCount:
+      return product(r.optional_integer(kSharedCountNames, kExpertsMax).value_or(0), width);
+    case SharedExperts::kWidth:
+      return r.optional_integer({t.shared_width}, kMlpWidthMax).value_or(0);
     case SharedExperts::kOneDense:
       if (!r.in_file({"num_shared_expert"})) return width;
-      return product(of_layer(r, {"num_shared_expert"}, layer, layers, kExpertsMax), r.integer(kWidthNames, kMlpWidthMax));
+      return product(of_layer(r, {"num_shared_expert"}, layer, layers, kExpertsMax),
+                     r.integer(kWidthNames, kMlpWidthMax));
   }
   return 0;
 }
@@ -264,9 +291,12 @@ bool rule_holds(ConfigReader& r, const char* rule) {
 std::int64_t norm_size(NormKind kind, std::int64_t hidden) {
   switch (kind) {
     case NormKind::kRms:
-    case NormKind::kLayerNoBias: return hidden;
-    case NormKind::kLayer: return product(2, hidden);
-    case NormKind::kNone: return 0;
+    case NormKind::kLayerNoBias:
+      return hidden;
+    case NormKind::kLayer:
+      return product(2, hidden);
+    case NormKind::kNone:
+      return 0;
   }
   return 0;
 }
@@ -295,7 +325,8 @@ std::int64_t read_heads_total(ConfigReader& r) { return r.integer(kHeadNames, kH
 std::int64_t read_head_dim(ConfigReader& r, std::int64_t hidden, std::int64_t heads) {
   if (const auto given = r.optional_integer(kHeadDimNames, kWidthMax, 1)) return *given;
   if (hidden % heads != 0)
-    r.fail("out_of_range", "num_attention_heads", fmt::format("{} heads do not divide hidden size {}", heads, hidden),
+    r.fail("out_of_range", "num_attention_heads",
+           fmt::format("{} heads do not divide hidden size {}", heads, hidden),
            "a divisor of the hidden size, or a head_dim");
   return r.integer_or(kHeadDimNames, kWidthMax, std::max<std::int64_t>(1, hidden / heads), "hidden / heads");
 }
@@ -313,7 +344,8 @@ Heads read_heads(ConfigReader& r, const Traits& t, std::int64_t hidden, std::int
   }
   for (const std::int64_t kv : out.kv_heads)
     if (kv < 1 || out.heads % kv != 0)
-      r.fail("out_of_range", *kKvHeadNames.begin(), fmt::format("{} key-value heads for {} heads", kv, out.heads),
+      r.fail("out_of_range", *kKvHeadNames.begin(),
+             fmt::format("{} key-value heads for {} heads", kv, out.heads),
              "a divisor of num_attention_heads");
   return out;
 }
@@ -341,8 +373,11 @@ std::vector<std::string> read_layer_types(ConfigReader& r, const Traits& t, std:
 }
 
 void set_windows(ConfigReader& r, const Traits& /*t*/, const std::vector<std::string>& types, Model& model) {
-  const auto has = [&](const char* kind) { return std::find(types.begin(), types.end(), kind) != types.end(); };
-  const std::int64_t window = has("sliding_attention") ? r.optional_integer(kWindowNames, kPositionsMax).value_or(0) : 0;
+  const auto has = [&](const char* kind) {
+    return std::find(types.begin(), types.end(), kind) != types.end();
+  };
+  const std::int64_t window =
+      has("sliding_attention") ? r.optional_integer(kWindowNames, kPositionsMax).value_or(0) : 0;
   const std::int64_t chunk =
       has("chunked_attention") ? r.optional_integer({"attention_chunk_size"}, kPositionsMax).value_or(0) : 0;
   for (std::size_t i = 0; i < model.layers.size() && i < types.size(); ++i) {
@@ -367,7 +402,8 @@ MoeMlp read_experts(ConfigReader& r, const Traits& t, std::int64_t layer, std::i
   if (m.top_k < 1 || m.top_k > m.experts)
     r.fail("out_of_range", *kTopKNames.begin(), fmt::format("{} of {} experts a token", m.top_k, m.experts),
            "from 1 to the number of experts");
-  if (m.width < 1) r.fail("out_of_range", t.expert_width, fmt::format("{} is {}", t.expert_width, m.width), "1 or more");
+  if (m.width < 1)
+    r.fail("out_of_range", t.expert_width, fmt::format("{} is {}", t.expert_width, m.width), "1 or more");
   return m;
 }
 
@@ -382,7 +418,8 @@ void set_mlps(ConfigReader& r, const Traits& t, Model& model) {
     const std::int64_t least = t.moe == MoeLayers::kPeriodOffset ? 2 : 1;
     for (std::int64_t i = 0; i < layers; ++i)
       if (!experts || (*experts)[at(i)] < least) sparse[at(i)] = false;
-    if (!experts && !r.failed()) r.assume(fmt::format("no experts: {} is null or missing, all layers dense", *kExpertNames.begin()));
+    if (!experts && !r.failed())
+      r.assume(fmt::format("no experts: {} is null or missing, all layers dense", *kExpertNames.begin()));
   }
   const bool any_dense = std::find(sparse.begin(), sparse.end(), false) != sparse.end();
   const auto widths = any_dense ? dense_widths(r, t, model.hidden, layers) : std::vector<std::int64_t>();
