@@ -4,13 +4,20 @@ namespace shardplan {
 
 const char* name(SourceKind kind) {
   switch (kind) {
-    case SourceKind::kDatasheet: return "datasheet";
-    case SourceKind::kMeasured: return "measured";
-    case SourceKind::kPublished: return "published";
-    case SourceKind::kFitted: return "fitted";
-    case SourceKind::kAssumed: return "assumed";
-    case SourceKind::kStandard: return "standard";
-    case SourceKind::kUser: return "user";
+    case SourceKind::kDatasheet:
+      return "datasheet";
+    case SourceKind::kMeasured:
+      return "measured";
+    case SourceKind::kPublished:
+      return "published";
+    case SourceKind::kFitted:
+      return "fitted";
+    case SourceKind::kAssumed:
+      return "assumed";
+    case SourceKind::kStandard:
+      return "standard";
+    case SourceKind::kUser:
+      return "user";
   }
   return "?";
 }

@@ -181,12 +181,8 @@ std::optional<FlopsPerSecond<>> parse_flops_per_s(std::string_view text, double 
 }
 
 std::optional<BatchSize> parse_batch(std::string_view text) {
-  static constexpr std::array<Prefix, 6> kTokenSuffixes{{{1.0, "tok"},
-                                                         {1e3, "ktok"},
-                                                         {1e3, "Ktok"},
-                                                         {1e6, "Mtok"},
-                                                         {1e9, "Gtok"},
-                                                         {1.0, "tokens"}}};
+  static constexpr std::array<Prefix, 6> kTokenSuffixes{
+      {{1.0, "tok"}, {1e3, "ktok"}, {1e3, "Ktok"}, {1e6, "Mtok"}, {1e9, "Gtok"}, {1.0, "tokens"}}};
   const auto number = split_number(text);
   if (!number) return std::nullopt;
   if (number->suffix.empty()) return BatchSize{number->value, false};
