@@ -160,14 +160,47 @@ struct Logits {
                                                        "4096 tokens x 128256 x (2 + 4) bytes"}};
 };
 
-/// Micro-batch chunks whose activations are alive at once on the first pipeline rank, in units of the rank's
-/// layers.
-struct InFlight {
+/// Micro-batch chunks (each a share 1/v of the rank's layers) whose activations are alive once the pipeline
+/// is full.
+struct InFlightFull {
   static constexpr FormulaInfo info{
-      "pipeline.in_flight",
-      "chunks with live activations on a pipeline rank",
+      "pipeline.in_flight.full",
+      "chunks with live activations on a pipeline rank, pipeline full",
       {"korthikanti2022", "eq. 5 and sec. 4.2.3; schedule of narayanan2021 sec. 2.2"},
-      "1F1B (v = 1) or interleaved 1F1B; chunks counted with the one that runs"};
+      "1F1B (v = 1) or interleaved 1F1B with micro-batches enough to fill it; counted with the chunk that runs"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> stages;
+    Ratio<N> rank;
+    Ratio<N> chunks_per_rank;
+  };
+  static constexpr std::array<std::string_view, 3> symbols{"p", "r", "v"};
+  static constexpr std::array<std::string_view, 3> inputs{"stages", "rank", "chunks per rank"};
+  template <class N>
+  static constexpr Ratio<N> eval(const In<N>& in) {
+    const Ratio<N> one{N(1.0)};
+    const auto after = named("ranks after this one", in.stages - in.rank - one);
+    // Interleaving needs twice the ranks after, because a chunk passes each of them forward and backward.
+    const auto warm_up =
+        value_of(in.chunks_per_rank) > 1 ? 2.0 * after + (in.chunks_per_rank - one) * in.stages : after;
+    return warm_up + one;
+  }
+  static constexpr std::array examples{
+      Example<InFlightFull>{
+          {ratio(8), ratio(0), ratio(1)}, 8.0, "1F1B: the first rank holds p micro-batches"},
+      Example<InFlightFull>{{ratio(8), ratio(7), ratio(1)}, 1.0, "1F1B: the last rank holds one"},
+      Example<InFlightFull>{{ratio(4), ratio(0), ratio(2)},
+                            11.0,
+                            "interleaved: p v (1 + (p-1)/(p v)) = 8 + 3 chunks of half a rank's layers"}};
+};
+
+/// The same when the step may have too few micro-batches to fill the pipeline.
+struct InFlight {
+  static constexpr FormulaInfo info{"pipeline.in_flight",
+                                    "chunks with live activations on a pipeline rank",
+                                    {"narayanan2021", "secs. 2.2.1 and 2.2.2"},
+                                    "1F1B (v = 1) or interleaved 1F1B; never more chunks than the step has"};
   template <class N>
   struct In {
     using Number = N;
@@ -178,23 +211,16 @@ struct InFlight {
   };
   static constexpr std::array<std::string_view, 4> symbols{"p", "r", "v", "m"};
   static constexpr std::array<std::string_view, 4> inputs{"stages", "rank", "chunks per rank",
-                                                          "micro batches"};
+                                                          "micro-batches"};
   template <class N>
   static constexpr Ratio<N> eval(const In<N>& in) {
-    const Ratio<N> one{N(1.0)};
-    const auto after = named("ranks after this one", in.stages - in.rank - one);
-    // Interleaving needs twice the ranks after, because a chunk passes each of them forward and backward.
-    const auto warm_up =
-        value_of(in.chunks_per_rank) > 1 ? 2.0 * after + (in.chunks_per_rank - one) * in.stages : after;
-    return min(in.micro_batches * in.chunks_per_rank, warm_up + one);
+    return min(in.micro_batches * in.chunks_per_rank,
+               call<InFlightFull>(InFlightFull::In<N>{in.stages, in.rank, in.chunks_per_rank}));
   }
   static constexpr std::array examples{
+      Example<InFlight>{{ratio(8), ratio(0), ratio(1), ratio(64)}, 8.0, "enough micro-batches: p"},
       Example<InFlight>{
-          {ratio(8), ratio(0), ratio(1), ratio(64)}, 8.0, "1F1B: the first rank holds p micro-batches"},
-      Example<InFlight>{{ratio(8), ratio(7), ratio(1), ratio(64)}, 1.0, "1F1B: the last rank holds one"},
-      Example<InFlight>{{ratio(4), ratio(0), ratio(2), ratio(64)},
-                        11.0,
-                        "interleaved: p v (1 + (p-1)/(p v)) = 8 + 3 chunks of half a rank's layers"}};
+          {ratio(8), ratio(0), ratio(1), ratio(2)}, 2.0, "two micro-batches: no more than two"}};
 };
 
 }  // namespace shardplan

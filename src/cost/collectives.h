@@ -6,12 +6,10 @@
 // GB/s and 15 us: 551.25 ms bandwidth + 1.89 ms latency.
 #pragma once
 
+#include "catalog/communication.h"
 #include "formula/formula.h"
 
 namespace shardplan {
-
-enum class Collective { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast, kSendRecv };
-inline constexpr int kCollectiveCount = 6;
 
 namespace detail {
 template <class N>
@@ -213,6 +211,28 @@ struct ChainLatency {
   }
   static constexpr std::array examples{
       Example<ChainLatency>{{ratio(2), microseconds(15)}, 15e-6, "send/receive is one link"}};
+};
+
+/// What a data-parallel step reduces.
+struct GradientMessage {
+  static constexpr FormulaInfo info{"comm.gradient_message",
+                                    "bytes of a gradient reduction",
+                                    {"rajbhandari2019", "sec. 3.1: gradients in the training precision"},
+                                    "every parameter has a gradient, and all are reduced once a step"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> parameters;
+    Bytes<N> bytes_per_parameter;
+  };
+  static constexpr std::array<std::string_view, 2> symbols{"Psi", "k"};
+  static constexpr std::array<std::string_view, 2> inputs{"parameters", "bytes of one gradient"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    return in.parameters * in.bytes_per_parameter;
+  }
+  static constexpr std::array examples{
+      Example<GradientMessage>{{ratio(7e9), bytes(2)}, 14e9, "7 B parameters in bf16: 14 GB"}};
 };
 
 /// The part of a step under which the gradient reduction can hide.

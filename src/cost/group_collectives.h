@@ -38,50 +38,83 @@ std::vector<Link<N>> cluster_links(const Cluster& cluster) {
 template <class N>
 struct GroupCost {
   CollectiveCost<N> cost;
-  std::size_t tier = 0;       // the outermost one it crosses
-  bool hierarchical = false;  // tier by tier was faster than the flat ring
+  std::size_t tier = 0;                   // the outermost one it crosses
+  bool hierarchical = false;              // tier by tier was faster than the flat ring
+  Seconds<N> outermost_bandwidth_term{};  // the part of cost.bandwidth_term that the outermost tier takes
 };
 
 namespace detail {
 
 template <class N>
 Ratio<N> rank_count(std::int64_t n) {
-  return leaf<N>("ranks", static_cast<double>(n), "plan");
+  return leaf<N>("ranks", static_cast<double>(n), "placement of the group");
 }
 
-template <class N>
-CollectiveCost<N> tier_by_tier(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
-                               const TierShares& shares) {
-  CollectiveCost<N> sum;
+}  // namespace detail
+
+/// Calls visit(tier, RingIn) for each tier that joins ranks of the group, with the share of the vector it
+/// carries. An all-reduce inside an inner tier is its reduce-scatter and its all-gather: together the same
+/// terms.
+template <class N, class Visit>
+void visit_tiers(const Bytes<N>& size, const std::vector<Link<N>>& links, const TierShares& shares,
+                 Visit visit) {
   Bytes<N> share = size;
   for (std::size_t i = 0; i <= shares.outermost; ++i) {
     if (shares.ranks[i] <= 1) continue;
-    const RingIn<N> in{share, rank_count<N>(shares.ranks[i]), links[i].bandwidth, links[i].latency};
-    // An all-reduce inside an inner tier is its reduce-scatter and its all-gather: together the same terms.
+    const RingIn<N> in{share, detail::rank_count<N>(shares.ranks[i]), links[i].bandwidth, links[i].latency};
+    visit(i, in);
+    share = share / in.ranks;
+  }
+}
+
+namespace detail {
+
+template <class N>
+CollectiveCost<N> tier_by_tier(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
+                               const TierShares& shares, Seconds<N>& outermost) {
+  CollectiveCost<N> sum;
+  visit_tiers<N>(size, links, shares, [&](std::size_t, const RingIn<N>& in) {
     const CollectiveCost<N> part = ring_cost<N>(kind, in);
     sum.latency_term += part.latency_term;
     sum.bandwidth_term += part.bandwidth_term;
-    share = share / in.ranks;
-  }
+    outermost = part.bandwidth_term;
+  });
   return sum;
 }
 
-/// Every pair exchanges directly: what leaves a tier pays that tier's bandwidth.
-template <class N>
-CollectiveCost<N> all_to_all_over_tiers(const Bytes<N>& size, const std::vector<Link<N>>& links,
-                                        const TierShares& shares, std::int64_t count) {
-  CollectiveCost<N> sum;
+}  // namespace detail
+
+/// All-to-all, every pair exchanging directly: calls visit(tier, bytes, cost) for each tier that joins ranks,
+/// where what leaves a tier pays the bandwidth and one latency of the next.
+template <class N, class Visit>
+void visit_peers(const Bytes<N>& size, const std::vector<Link<N>>& links, const TierShares& shares,
+                 std::int64_t count, Visit visit) {
   std::int64_t inside = 1;
   for (std::size_t i = 0; i <= shares.outermost; ++i) {
     const std::int64_t held = inside * shares.ranks[i];
     if (held > inside) {
       const double peers = static_cast<double>(held - inside) / static_cast<double>(count);
-      sum.bandwidth_term += call<ChainBandwidth>(ChainBandwidth::In<N>{
-          size * leaf<N>("share of the peers in this tier", peers, "placement"), links[i].bandwidth});
-      sum.latency_term += links[i].latency;
+      const Bytes<N> bytes = size * leaf<N>("share of the peers in this tier", peers, "placement");
+      visit(i, bytes,
+            CollectiveCost<N>{links[i].latency,
+                              call<ChainBandwidth>(ChainBandwidth::In<N>{bytes, links[i].bandwidth})});
     }
     inside = held;
   }
+}
+
+namespace detail {
+
+template <class N>
+CollectiveCost<N> all_to_all_over_tiers(const Bytes<N>& size, const std::vector<Link<N>>& links,
+                                        const TierShares& shares, std::int64_t count, Seconds<N>& outermost) {
+  CollectiveCost<N> sum;
+  visit_peers<N>(size, links, shares, count,
+                 [&](std::size_t, const Bytes<N>&, const CollectiveCost<N>& part) {
+                   sum.bandwidth_term += part.bandwidth_term;
+                   outermost = part.bandwidth_term;
+                   sum.latency_term += part.latency_term;
+                 });
   return sum;
 }
 
@@ -95,15 +128,19 @@ GroupCost<N> group_collective(Collective kind, const Bytes<N>& size, const std::
   const TierShares shares = members(cluster, group);
   result.tier = shares.outermost;
   if (kind == Collective::kAllToAll) {
-    result.cost = detail::all_to_all_over_tiers<N>(size, links, shares, group.count);
+    result.cost =
+        detail::all_to_all_over_tiers<N>(size, links, shares, group.count, result.outermost_bandwidth_term);
     return result;
   }
   const Link<N>& outer = links[shares.outermost];
   const RingIn<N> flat{size, detail::rank_count<N>(group.count), outer.bandwidth, outer.latency};
   result.cost = ring_cost<N>(kind, flat);
+  result.outermost_bandwidth_term = result.cost.bandwidth_term;
   if (shares.outermost == 0 || kind == Collective::kBroadcast || kind == Collective::kSendRecv) return result;
-  const CollectiveCost<N> tiered = detail::tier_by_tier<N>(kind, size, links, shares);
+  Seconds<N> outermost{};
+  const CollectiveCost<N> tiered = detail::tier_by_tier<N>(kind, size, links, shares, outermost);
   if (tiered.total() < result.cost.total()) {
+    result.outermost_bandwidth_term = outermost;
     result.cost = tiered;
     result.hierarchical = true;
   }

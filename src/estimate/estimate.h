@@ -69,6 +69,7 @@ struct AxisCost {
   double bytes = 0;             // of one occurrence: the whole vector
   std::size_t tier = 0;
   bool hierarchical = false;
+  Seconds<N> outermost_bandwidth_term{};  // the part of bandwidth_term that `tier` takes
 };
 enum class Axis { kTensor, kContext, kExpert, kData, kPipeline };
 inline constexpr std::size_t kAxisCount = 5;

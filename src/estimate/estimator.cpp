@@ -74,6 +74,16 @@ Bytes<N> Estimator::usable() const {
                           leaf<N>("reserve share", c.reserve_share.value, c.reserve_share.source)});
 }
 
+template <class N>
+Bytes<N> Estimator::state_floor(const Bytes<N>& state) const {
+  return call<StateFloor>(StateFloor::In<N>{state, leaf<N>("GPUs", d(question_.cluster.gpus), "question")});
+}
+
+template <class N>
+Ratio<N> Estimator::minimum_gpus(const Bytes<N>& state, const Bytes<N>& usable_bytes) const {
+  return call<MinimumGpus>(MinimumGpus::In<N>{state, usable_bytes});
+}
+
 std::optional<Constraint> Estimator::broken_memory(const MemoryBreakdown<>& memory) const {
   const Bytes<> usable_bytes = plain(usable<double>());
   Bytes<> sum = memory.state();
@@ -144,9 +154,13 @@ Estimate Estimator::complete(const Plan& plan, const MemoryBreakdown<>& memory, 
   return e;
 }
 
-template Bytes<> Estimator::state_total<double>() const;
-template Bytes<Traced> Estimator::state_total<Traced>() const;
-template Bytes<> Estimator::usable<double>() const;
-template Bytes<Traced> Estimator::usable<Traced>() const;
+#define SHARDPLAN_INSTANTIATE(N)                                      \
+  template Bytes<N> Estimator::state_total<N>() const;                \
+  template Bytes<N> Estimator::usable<N>() const;                     \
+  template Bytes<N> Estimator::state_floor<N>(const Bytes<N>&) const; \
+  template Ratio<N> Estimator::minimum_gpus<N>(const Bytes<N>&, const Bytes<N>&) const;
+SHARDPLAN_INSTANTIATE(double)
+SHARDPLAN_INSTANTIATE(Traced)
+#undef SHARDPLAN_INSTANTIATE
 
 }  // namespace shardplan

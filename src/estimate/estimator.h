@@ -51,6 +51,10 @@ class Estimator {
   Bytes<N> state_total() const;
   template <class N>
   Bytes<N> usable() const;
+  template <class N>
+  Bytes<N> state_floor(const Bytes<N>& state) const;
+  template <class N>
+  Ratio<N> minimum_gpus(const Bytes<N>& state, const Bytes<N>& usable_bytes) const;
   double parameters() const { return parameters_; }
   Bytes<> bytes_per_parameter() const;
   /// The memory constraint that a breakdown breaks, if any.

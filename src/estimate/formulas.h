@@ -13,13 +13,14 @@
 namespace shardplan {
 
 using AllFormulas =
-    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,           //
-                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlight,  //
+    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
+                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
                 NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
                 MoeActivations,                                                                        //
                 LayerBackwardTransient, GatheredLayers,                                                //
                 RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
-                AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, BackwardWindow, ExposedTime,
+                AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage,
+                BackwardWindow, ExposedTime,
                 RequiredBandwidth,                                                                 //
                 GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
                 PipelineBubble, StageImbalance, PipelineSends>;

@@ -150,8 +150,13 @@ Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
   const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
   const Ratio<N> pieces = degree<N>("model chunks on the rank", plan.interleave);
   const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
-  Ratio<N> chunks = call<InFlight>(InFlight::In<N>{degree<N>("pipeline stages", plan.pp),
-                                                   degree<N>("stage", stage), pieces, micro_batches});
+  const Ratio<N> stages = degree<N>("pipeline stages", plan.pp), rank = degree<N>("stage", stage);
+  // The paper's closed form for interleaving supposes a full pipeline; the op-by-op account counts what there
+  // is.
+  const bool closed_form =
+      question_.activations == ActivationModel::kPaper && plan.grad_accumulation >= plan.pp;
+  Ratio<N> chunks = closed_form ? call<InFlightFull>(InFlightFull::In<N>{stages, rank, pieces})
+                                : call<InFlight>(InFlight::In<N>{stages, rank, pieces, micro_batches});
   if (plan.schedule == Schedule::kGpipe) chunks = micro_batches;
   const auto chunk_bytes = [&](std::int64_t chunk) {
     const LayerRange range = chunk_layers(layers, plan, chunk);

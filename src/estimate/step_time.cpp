@@ -36,6 +36,7 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
       const GroupCost<N> more = group_collective<N>(kind, expert, links, cluster, expert_shard_group(plan));
       cost.cost.latency_term += more.cost.latency_term;
       cost.cost.bandwidth_term += more.cost.bandwidth_term;
+      cost.outermost_bandwidth_term += more.outermost_bandwidth_term;
     }
     return cost;
   };
@@ -50,7 +51,7 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
   };
   const auto note = [&](const GroupCost<N>& cost, const Seconds<N>& window, double times, double size) {
     axis = {cost.cost.latency_term, cost.cost.bandwidth_term, window, times, size, cost.tier,
-            cost.hierarchical};
+            cost.hierarchical, cost.outermost_bandwidth_term};
   };
   const double micro_batches = plan.grad_accumulation;
   const double gradient_bytes = dense_count * kept.gradient.value.raw();
@@ -61,6 +62,7 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
     add(gather, forward, micro_batches);
     reduce.cost.latency_term += gather.cost.latency_term;
     reduce.cost.bandwidth_term += gather.cost.bandwidth_term;
+    reduce.outermost_bandwidth_term += gather.outermost_bandwidth_term;
     add(reduce, backward, micro_batches);
     note(reduce, backward, micro_batches, gradient_bytes);
     return;
@@ -191,7 +193,8 @@ void Estimator::add_pipeline(const Plan& plan, const std::array<double, kMaxKind
           count,
           value_of(size),
           send.tier,
-          false};
+          false,
+          send.outermost_bandwidth_term};
 }
 
 template TimeBreakdown<double> Estimator::time<double>(const Plan&) const;

@@ -26,6 +26,9 @@ inline constexpr double kDefaultBatchTokens = 4194304.0;
 inline constexpr Bytes<> kReserveFixed = gibibytes(2);
 inline constexpr Ratio<> kReserveShare = ratio(0.04);
 
+/// Width of the gradients that `comm --params` reduces: bf16.
+inline constexpr Bytes<> kGradientWidth = bytes(2);
+
 // What `memory` takes for the axes that are not told.
 inline constexpr std::int8_t kMemoryZeroStage = 3;
 inline constexpr std::int32_t kMemoryMicroBatch = 1;

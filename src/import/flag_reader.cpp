@@ -11,12 +11,12 @@ namespace {
 constexpr double kBillion = 1e9, kGiB = 1073741824.0, kGB = 1e9, kMicro = 1e-6, kTera = 1e12;
 constexpr std::int64_t kDegreeMax = 1 << 24;
 
-std::string quoted(const std::string& text) {
-  constexpr std::size_t kLongest = 60;
-  return "\"" + (text.size() > kLongest ? text.substr(0, kLongest) + "..." : text) + "\"";
-}
-
 }  // namespace
+
+std::string quoted_flag_text(const std::string& typed) {
+  constexpr std::size_t kLongest = 60;
+  return "\"" + (typed.size() > kLongest ? typed.substr(0, kLongest) + "..." : typed) + "\"";
+}
 
 const char* flag_name(FlagReader::Member flag) {
   for (const QuestionFlag& f : question_flags()) {
@@ -48,11 +48,11 @@ std::optional<std::int64_t> FlagReader::integer(Member flag, std::int64_t low, s
       "a whole number between " + std::to_string(low) + " and " + std::to_string(high);
   const std::optional<double> v = parse_number(typed);
   if (!v || *v != std::floor(*v)) {
-    fail(flag, "bad_value", quoted(typed) + " is not a whole number", expected);
+    fail(flag, "bad_value", quoted_flag_text(typed) + " is not a whole number", expected);
     return std::nullopt;
   }
   if (*v < static_cast<double>(low) || *v > static_cast<double>(high)) {
-    fail(flag, "out_of_range", quoted(typed) + " is out of range", expected);
+    fail(flag, "out_of_range", quoted_flag_text(typed) + " is out of range", expected);
     return std::nullopt;
   }
   return static_cast<std::int64_t>(*v);
@@ -67,9 +67,10 @@ std::optional<double> FlagReader::parameters(Member flag) {
   if (!told(flag)) return std::nullopt;
   const std::string expected = "billions, such as 65, or with a suffix: 65B, 350M, 1.5T";
   const std::optional<double> v = parse_count(*text(flag), kBillion);
-  if (!v) fail(flag, "bad_value", quoted(*text(flag)) + " is not a number of parameters", expected);
+  if (!v) fail(flag, "bad_value", quoted_flag_text(*text(flag)) + " is not a number of parameters", expected);
   if (v && !kParameterLimits.hold(*v)) {
-    fail(flag, "out_of_range", quoted(*text(flag)) + " is " + format_number(*v) + " parameters", expected);
+    fail(flag, "out_of_range", quoted_flag_text(*text(flag)) + " is " + format_number(*v) + " parameters",
+         expected);
     return std::nullopt;
   }
   return v;
@@ -79,15 +80,9 @@ template <class Q>
 std::optional<Q> FlagReader::quantity(Member flag, std::optional<Q> (*parse)(std::string_view, double),
                                       double bare_unit, const Limits& limits, const char* expected) {
   if (!told(flag)) return std::nullopt;
-  const std::string& typed = *text(flag);
-  const std::optional<Q> v = parse(typed, bare_unit);
-  if (!v) {
-    fail(flag, "bad_value", quoted(typed) + " is not understood", expected);
-    return std::nullopt;
-  }
-  if (limits.hold(v->raw())) return v;
-  fail(flag, "out_of_range", quoted(typed) + " is " + format(*v) + ", out of range",
-       std::string(expected) + ", between " + format(Q(limits.low)) + " and " + format(Q(limits.high)));
+  const Result<Q> read = read_flag<Q>(flag_name(flag), *text(flag), parse, bare_unit, limits, expected);
+  if (read) return *read;
+  fail(read.error());
   return std::nullopt;
 }
 
@@ -113,7 +108,7 @@ std::optional<bool> FlagReader::boolean(Member flag) {
   for (const char* no : {"off", "false", "no", "0"}) {
     if (key == no) return false;
   }
-  fail(flag, "bad_value", quoted(*text(flag)) + " is neither on nor off", "on or off");
+  fail(flag, "bad_value", quoted_flag_text(*text(flag)) + " is neither on nor off", "on or off");
   return std::nullopt;
 }
 
@@ -124,7 +119,7 @@ std::optional<std::size_t> FlagReader::index_of(Member flag, const std::vector<s
     if (names[i] == key) return i;
     list += (list.empty() ? "one of " : ", ") + names[i];
   }
-  fail(flag, "unknown_name", quoted(*text(flag)) + " is not one of its values", list,
+  fail(flag, "unknown_name", quoted_flag_text(*text(flag)) + " is not one of its values", list,
        nearest_name(key, names));
   return std::nullopt;
 }

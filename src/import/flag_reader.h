@@ -18,8 +18,25 @@
 
 #include "import/limits.h"
 #include "import/question.h"
+#include "units/format.h"
 
 namespace shardplan {
+
+/// As it is shown in an error: in quotes, cut when it is long.
+std::string quoted_flag_text(const std::string& typed);
+
+/// The text of one flag as a quantity within limits; the error names the flag and what it takes.
+template <class Q>
+Result<Q> read_flag(const char* flag, const std::string& typed,
+                    std::optional<Q> (*parse)(std::string_view, double), double bare_unit,
+                    const Limits& limits, const char* expected) {
+  const std::optional<Q> v = parse(typed, bare_unit);
+  if (!v) return Error{"bad_value", quoted_flag_text(typed) + " is not understood", flag, expected, ""};
+  if (limits.hold(v->raw())) return *v;
+  return Error{
+      "out_of_range", quoted_flag_text(typed) + " is " + format(*v) + ", out of range", flag,
+      std::string(expected) + ", between " + format(Q(limits.low)) + " and " + format(Q(limits.high)), ""};
+}
 
 class FlagReader {
  public:

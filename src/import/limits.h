@@ -21,6 +21,8 @@ inline constexpr Limits kReserveLimits{0.0, 64.0 * 1099511627776.0};
 inline constexpr Limits kMemoryBandwidthLimits{10e9, 1e15};
 inline constexpr Limits kBandwidthLimits{1e6, 1e15};
 inline constexpr Limits kLatencyLimits{0.0, 1.0};
+inline constexpr Limits kMessageLimits{1.0, 1e18};
+inline constexpr Limits kStepLimits{1e-9, 1e7};
 inline constexpr Limits kFlopsLimits{1e9, 1e18};
 inline constexpr Limits kParameterLimits{1e5, 1e15};
 inline constexpr Limits kShareLimits{1e-6, 1.0};

@@ -71,7 +71,13 @@ struct Answer {
   std::vector<Unknown> unknowns;
 };
 
+/// Says why of a search that was done with the same estimator and axes.
+Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult result);
+
 /// Searches and says why.
 Answer answer(const Estimator& estimator, const FixedAxes& fixed);
+
+/// The rule that the fixed axes break when no legal plan agrees with them; nothing when some plan does.
+std::optional<Violation> why_illegal(const Estimator& estimator, const FixedAxes& fixed);
 
 }  // namespace shardplan

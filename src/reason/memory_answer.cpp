@@ -2,19 +2,16 @@
 
 #include <cmath>
 
-#include "cost/state.h"
-
 namespace shardplan {
 
 Floor state_floor(const Estimator& estimator) {
   const Cluster& cluster = estimator.question().cluster;
-  const double gpus = static_cast<double>(cluster.gpus);
   Floor floor;
   floor.state = estimator.state_total<double>();
   floor.usable = estimator.usable<double>();
-  floor.state_per_gpu = call<StateFloor>(StateFloor::In<double>{floor.state, ratio(gpus)});
+  floor.state_per_gpu = estimator.state_floor<double>(floor.state);
   floor.feasible = floor.state_per_gpu <= floor.usable;
-  floor.min_gpus = call<MinimumGpus>(MinimumGpus::In<double>{floor.state, floor.usable}).raw();
+  floor.min_gpus = estimator.minimum_gpus<double>(floor.state, floor.usable).raw();
   const double node = static_cast<double>(cluster.tiers.front().size);
   floor.min_gpus_whole_nodes = std::ceil(floor.min_gpus / node) * node;
   return floor;

@@ -114,8 +114,8 @@ std::string formula_text(const TraceBlock& block, const BlockTexts& texts) {
   return text;
 }
 
-nlohmann::json block_json(const TraceBlock& block, const BlockTexts& texts) {
-  nlohmann::json symbols = nlohmann::json::array(), steps = nlohmann::json::array();
+Json block_json(const TraceBlock& block, const BlockTexts& texts) {
+  Json symbols = Json::array(), steps = Json::array();
   for (const TraceNode* symbol : block.symbols) {
     const SymbolReading read = texts.meaning(*symbol);
     symbols.push_back({{"symbol", symbol->name},
@@ -157,9 +157,9 @@ std::string explain_text(const TraceRoots& roots) {
   return text;
 }
 
-nlohmann::json explain_json(const TraceRoots& roots) {
+Json explain_json(const TraceRoots& roots) {
   const TraceReading reading = read_trace(roots);
-  nlohmann::json blocks = nlohmann::json::array();
+  Json blocks = Json::array();
   for (const TraceBlock& block : reading.blocks)
     blocks.push_back(block_json(block, BlockTexts(reading, block)));
   return blocks;

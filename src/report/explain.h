@@ -14,12 +14,12 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "formula/traced.h"
+#include "report/json_values.h"
 
 namespace shardplan {
 
@@ -30,6 +30,6 @@ std::string explain_text(const TraceRoots& roots);
 /// An array of {"id","title","citation","expression","substituted","value","unit",
 /// "symbols":[{"symbol","meaning","value","unit","source"}],"steps":[{"name","expression","value","unit"}],"assumes"}.
 /// A result that is not itself a formula's has an empty id.
-nlohmann::json explain_json(const TraceRoots& roots);
+Json explain_json(const TraceRoots& roots);
 
 }  // namespace shardplan

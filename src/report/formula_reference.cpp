@@ -178,9 +178,9 @@ std::string formula_text(const FormulaEntry& entry) {
   return text;
 }
 
-nlohmann::json formula_json(const FormulaEntry& entry) {
-  nlohmann::json symbols = nlohmann::json::array(), steps = nlohmann::json::array();
-  nlohmann::json examples = nlohmann::json::array();
+Json formula_json(const FormulaEntry& entry) {
+  Json symbols = Json::array(), steps = Json::array();
+  Json examples = Json::array();
   for (const auto& s : entry.symbols) {
     symbols.push_back({{"symbol", s.symbol}, {"meaning", s.meaning}, {"unit", s.unit}});
   }
@@ -208,8 +208,8 @@ nlohmann::json formula_json(const FormulaEntry& entry) {
           {"examples", examples}};
 }
 
-nlohmann::json formulas_json() {
-  nlohmann::json all = nlohmann::json::array();
+Json formulas_json() {
+  Json all = Json::array();
   for (const FormulaEntry& entry : formula_entries()) all.push_back(formula_json(entry));
   return all;
 }

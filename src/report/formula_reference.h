@@ -9,13 +9,13 @@
 // here: formulas with a question's numbers in (explain.h).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "formula/formula.h"
+#include "report/json_values.h"
 
 namespace shardplan {
 
@@ -52,8 +52,8 @@ const FormulaEntry* find_formula(std::string_view id);
 
 std::string formulas_table();
 std::string formulas_markdown();
-nlohmann::json formulas_json();
+Json formulas_json();
 std::string formula_text(const FormulaEntry& entry);
-nlohmann::json formula_json(const FormulaEntry& entry);
+Json formula_json(const FormulaEntry& entry);
 
 }  // namespace shardplan

@@ -34,6 +34,8 @@ constexpr std::array<Prefix, 4> kFlopRateUnits{
 constexpr std::array<Prefix, 5> kFlopUnits{
     {{1e18, "EFLOP"}, {1e15, "PFLOP"}, {1e12, "TFLOP"}, {1e9, "GFLOP"}, {1.0, "FLOP"}}};
 
+constexpr double kHalvesUp = 1 + 1e-13;
+
 struct Number {
   double value;
   std::string_view suffix;
@@ -72,7 +74,8 @@ std::string format_number(double v) {
   if (!std::isfinite(v)) return v > 0 ? "inf" : (v < 0 ? "-inf" : "nan");
   if (std::fabs(v) >= 1000.0 && std::fabs(v) < 1e15) return format_count(std::round(v));
   char text[48];
-  std::snprintf(text, sizeof text, "%.4g", v);
+  // Halves go up, as people round: 551.25 is 551.3, whichever side of it the binary fraction lies.
+  std::snprintf(text, sizeof text, "%.4g", v * kHalvesUp);
   return text;
 }
 
@@ -93,6 +96,12 @@ std::string format_percent(double share) {
 }
 
 std::string format(Bytes<> q) { return with_prefix(q.raw(), kByteUnits); }
+std::string format_gibibytes(Bytes<> q) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.2f GiB", q.raw() / gibibytes(1).raw());
+  return text.data();
+}
+
 std::string format(Seconds<> q) { return q.raw() == 0 ? "0 s" : with_prefix(q.raw(), kTimeUnits); }
 std::string format(BytesPerSecond<> q) { return with_prefix(q.raw(), kRateUnits); }
 std::string format(FlopsPerSecond<> q) { return with_prefix(q.raw(), kFlopRateUnits); }
