@@ -135,9 +135,11 @@ DrillTable plan_table(const std::string& title, const Estimate& e, std::vector<D
 }
 
 std::optional<std::string> wrong_product(const Plan& plan, std::int64_t gpus) {
-  const std::int64_t product = plan.gpus();
-  if (product == gpus) return std::nullopt;
-  return "the degrees multiply to " + count(product) + ", not to " + count(gpus) + " GPUs";
+  // A reader may write any degrees: their product need not fit an integer.
+  double product = 1;
+  for (const std::int32_t degree : {plan.dp, plan.tp, plan.pp, plan.cp}) product *= degree;
+  if (product == static_cast<double>(gpus)) return std::nullopt;
+  return "the degrees multiply to " + format_count(product) + ", not to " + count(gpus) + " GPUs";
 }
 
 std::optional<std::string> wrong_heads(const Question& question, std::int64_t tensor) {
