@@ -1,11 +1,12 @@
 // A cluster: one kind of device, and the tiers that connect them, innermost first.
 //
-// Tier i groups `size` GPUs (cumulative: 8 in a node, 64 in the cluster). A group of ranks that fits inside a tier's size
-// talks at that tier's bandwidth and latency; a larger one at the next tier's.
+// Tier i groups `size` GPUs (cumulative: 8 in a node, 64 in the cluster). A group of ranks that fits inside a
+// tier's size talks at that tier's bandwidth and latency; a larger one at the next tier's.
 //
 //   course-64: tiers { {"node", 8, 300 GB/s, 5 us}, {"network", 64, 50 GB/s, 15 us} }
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,20 +15,21 @@
 namespace shardplan {
 
 struct Tier {
-  std::string name;                      // "node", "rack", "network"
-  std::int64_t size = 0;                 // GPUs inside one group of this tier
-  Sourced<BytesPerSecond<>> bandwidth;   // per GPU and direction, what large ring collectives reach
-  Sourced<Seconds<>> latency;            // of one ring step
-  Sourced<Ratio<>> oversubscription{ratio(1), {}};  // bandwidth is divided by it when a group crosses this tier
+  std::string name;                     // "node", "rack", "network"
+  std::int64_t size = 0;                // GPUs inside one group of this tier
+  Sourced<BytesPerSecond<>> bandwidth;  // per GPU and direction, what large ring collectives reach
+  Sourced<Seconds<>> latency;           // of one ring step
+  Sourced<Ratio<>> oversubscription{ratio(1),
+                                    {}};  // bandwidth is divided by it when a group crosses this tier
 };
 
 struct Cluster {
   std::string name;
   Device device;
   std::int64_t gpus = 0;
-  std::vector<Tier> tiers;               // at least one; the last one's size is >= gpus
-  Sourced<Bytes<>> reserve_fixed;        // context and communication buffers
-  Sourced<Ratio<>> reserve_share;        // of HBM: fragmentation
+  std::vector<Tier> tiers;         // at least one; the last one's size is >= gpus
+  Sourced<Bytes<>> reserve_fixed;  // context and communication buffers
+  Sourced<Ratio<>> reserve_share;  // of HBM: fragmentation
   /// Choices made for the person: "h100-sxm: usual node of 8, ib-ndr-400".
   std::vector<std::string> assumed;
 

@@ -17,10 +17,14 @@ std::optional<Precision> precision_named(std::string_view text) {
 
 const char* name(ScaleUpKind kind) {
   switch (kind) {
-    case ScaleUpKind::kSwitch: return "switch";
-    case ScaleUpKind::kMesh: return "mesh";
-    case ScaleUpKind::kTorus: return "torus";
-    case ScaleUpKind::kPcie: return "pcie";
+    case ScaleUpKind::kSwitch:
+      return "switch";
+    case ScaleUpKind::kMesh:
+      return "mesh";
+    case ScaleUpKind::kTorus:
+      return "torus";
+    case ScaleUpKind::kPcie:
+      return "pcie";
   }
   return "?";
 }

@@ -1,7 +1,9 @@
-// An accelerator: what the vendor sells, what the runtime reports, what kernels reach. Every number has a source.
+// An accelerator: what the vendor sells, what the runtime reports, what kernels reach. Every number has a
+// source.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,11 +31,13 @@ struct ScaleUp {
 
 /// Shares of the datasheet figures that kernels reach, and the floors.
 struct Efficiency {
-  std::array<std::optional<Sourced<Ratio<>>>, kPrecisionCount> gemm;         // of the dense peak, large shapes
-  std::array<std::optional<Sourced<Ratio<>>>, kPrecisionCount> gemm_k_half;  // K0: rate is peak * e * K / (K + K0)
-  Sourced<Ratio<>> attention;      // of the bf16 peak, fused forward
-  Sourced<Ratio<>> memory;         // of HBM bandwidth, memory-bound kernels
+  std::array<std::optional<Sourced<Ratio<>>>, kPrecisionCount> gemm;  // of the dense peak, large shapes
+  std::array<std::optional<Sourced<Ratio<>>>, kPrecisionCount>
+      gemm_k_half;             // K0: rate is peak * e * K / (K + K0)
+  Sourced<Ratio<>> attention;  // of the bf16 peak, fused forward
+  Sourced<Ratio<>> memory;     // of HBM bandwidth, memory-bound kernels
   Sourced<Seconds<>> kernel_launch;
+  Sourced<Ratio<>> contention;  // share of hidden communication that still slows the compute beside it
 };
 
 struct Device {
@@ -41,6 +45,7 @@ struct Device {
   std::vector<std::string> aliases;
   std::string vendor;
   std::string architecture;
+  std::string note;  // what one entry stands for, where that is not plain ("one entry is one die")
   Sourced<Bytes<>> memory_sold;
   Sourced<Bytes<>> memory_reported;  // what the runtime reports: the figure a plan is held against
   Sourced<BytesPerSecond<>> memory_bandwidth;
@@ -61,6 +66,7 @@ struct Fabric {
   Sourced<BytesPerSecond<>> bandwidth;  // line rate
   Sourced<Ratio<>> efficiency;          // share that large ring collectives reach
   Sourced<Seconds<>> latency;           // of one network hop
+  std::optional<Sourced<Ratio<>>> gpus_per_nic;
 };
 
 }  // namespace shardplan

@@ -1,9 +1,10 @@
 // A transformer as its shape: what import/hf_config.h reads and catalog/parameters.h counts.
 //
-// A Model is a list of layers; each layer is a mixer (attention, Mamba, ...) and an MLP (dense, mixture of experts).
-// Counts are exact integers. Shapes are per whole model, before any sharding.
+// A Model is a list of layers; each layer is a mixer (attention, Mamba, ...) and an MLP (dense, mixture of
+// experts). Counts are exact integers. Shapes are per whole model, before any sharding.
 //
-//   Layer l = model.layers[0];  const auto& a = std::get<Attention>(l.mixer);   // a.heads, a.kv_heads, a.head_dim
+//   Layer l = model.layers[0];  const auto& a = std::get<Attention>(l.mixer);   // a.heads, a.kv_heads,
+//   a.head_dim
 //
 // Not here: precision of a run (catalog/workload.h), what a rank holds (graph/).
 #pragma once
@@ -27,12 +28,12 @@ struct Attention {
   std::int64_t head_dim = 0;
   bool q_bias = false, kv_bias = false, out_bias = false;
   QkNorm qk_norm = QkNorm::kNone;
-  bool output_gate = false;          // a gate of heads * head_dim beside the query projection (Qwen3.5)
-  bool sinks = false;                // one learned sink logit a head (gpt-oss)
-  std::int64_t window = 0;           // sliding window in tokens, 0 = full attention
-  std::int64_t chunk = 0;            // chunked local attention in tokens (Llama 4), 0 = none
-  bool key_is_value = false;         // no value projection (Gemma 4, full layers)
-  bool shares_kv = false;            // no key and value projections: reads an earlier layer's cache (Gemma 3n)
+  bool output_gate = false;   // a gate of heads * head_dim beside the query projection (Qwen3.5)
+  bool sinks = false;         // one learned sink logit a head (gpt-oss)
+  std::int64_t window = 0;    // sliding window in tokens, 0 = full attention
+  std::int64_t chunk = 0;     // chunked local attention in tokens (Llama 4), 0 = none
+  bool key_is_value = false;  // no value projection (Gemma 4, full layers)
+  bool shares_kv = false;     // no key and value projections: reads an earlier layer's cache (Gemma 3n)
   bool operator==(const Attention&) const = default;
 };
 
@@ -66,7 +67,8 @@ struct OtherMixer {
   std::string kind;
   std::int64_t heads = 0, head_dim = 0, kv_heads = 0;
   std::int64_t parameters = 0;
-  std::int64_t replicated = 0;  // of these: kept whole on every tensor-parallel rank (compressors, down-projections)
+  std::int64_t replicated =
+      0;  // of these: kept whole on every tensor-parallel rank (compressors, down-projections)
   bool operator==(const OtherMixer&) const = default;
 };
 
@@ -84,14 +86,15 @@ struct DenseMlp {
 
 struct MoeMlp {
   std::int64_t experts = 0, top_k = 0;
-  std::int64_t width = 0;         // of one routed expert
+  std::int64_t width = 0;  // of one routed expert
   bool gated = true;
   bool expert_bias = false;       // gpt-oss
   bool router_bias = false;       // bias of the router projection
   bool score_correction = false;  // one bias an expert, used for selection (DeepSeek-V3)
   std::int64_t shared_width = 0;  // summed over shared experts, 0 = none
   bool shared_gate = false;       // a gate of hidden size on the shared expert (Qwen)
-  std::int64_t latent = 0;        // width that routed experts read and write instead of hidden (Nemotron-H), 0 = hidden
+  std::int64_t latent =
+      0;  // width that routed experts read and write instead of hidden (Nemotron-H), 0 = hidden
   bool operator==(const MoeMlp&) const = default;
 };
 
@@ -103,8 +106,9 @@ using Mlp = std::variant<DenseMlp, MoeMlp, NoMlp>;
 struct Layer {
   Mixer mixer = NoMixer{};
   Mlp mlp = NoMlp{};
-  std::int64_t norm_parameters = 0;   // all norms of the layer outside the mixer, weights and biases
-  std::int64_t other_parameters = 0;  // per-layer inputs, low-rank adapters of the architecture (Gemma 3n), ...
+  std::int64_t norm_parameters = 0;  // all norms of the layer outside the mixer, weights and biases
+  std::int64_t other_parameters =
+      0;  // per-layer inputs, low-rank adapters of the architecture (Gemma 3n), ...
   bool operator==(const Layer&) const = default;
 };
 
@@ -117,10 +121,10 @@ struct NamedCount {
 
 /// How a checkpoint stores its weights (quantization_config).
 struct Quantization {
-  std::string method;                   // "fp8", "mxfp4", "nvfp4", "awq", ... or empty
-  double bits = 0;                      // of one quantized weight
-  double expert_bits = 0;               // of routed experts where they differ (DeepSeek-V4: fp4 in an fp8 checkpoint)
-  std::int64_t group_size = 0;          // weights that share a scale, 0 = none
+  std::string method;           // "fp8", "mxfp4", "nvfp4", "awq", ... or empty
+  double bits = 0;              // of one quantized weight
+  double expert_bits = 0;       // of routed experts where they differ (DeepSeek-V4: fp4 in an fp8 checkpoint)
+  std::int64_t group_size = 0;  // weights that share a scale, 0 = none
   std::vector<std::string> not_converted;  // module patterns kept in the checkpoint's dtype
   bool operator==(const Quantization&) const = default;
 };
@@ -132,19 +136,20 @@ struct Model {
   std::int64_t hidden = 0;
   std::int64_t vocab = 0;  // 0 when the shape was given by hand without it: logits are left out and said so
   bool tied_embeddings = false;
-  bool has_embeddings = true;             // false only for a shape given by hand without vocabulary
-  std::int64_t learned_positions = 0;     // GPT-2 style position table, 0 = none
+  bool has_embeddings = true;          // false only for a shape given by hand without vocabulary
+  std::int64_t learned_positions = 0;  // GPT-2 style position table, 0 = none
   std::int64_t final_norm_parameters = 0;
-  std::int64_t other_parameters = 0;      // outside layers: shared projections of the architecture
+  std::int64_t other_parameters = 0;  // outside layers: shared projections of the architecture
   std::int64_t max_positions = 0;
   std::vector<Layer> layers;
-  std::int64_t mtp_layers = 0;            // multi-token-prediction layers, not in `layers`
+  std::int64_t mtp_layers = 0;  // multi-token-prediction layers, not in `layers`
   std::vector<NamedCount> extras;
-  std::string dtype;                      // as the checkpoint says: "bfloat16"
+  std::string dtype;  // as the checkpoint says: "bfloat16"
   Quantization quantization;
   /// Given by hand with --params: the truth for the state, whatever the shape counts to.
   std::optional<double> declared_parameters;
-  /// Class defaults that were used for fields the file does not have: "num_key_value_heads = num_attention_heads".
+  /// Class defaults that were used for fields the file does not have: "num_key_value_heads =
+  /// num_attention_heads".
   std::vector<std::string> assumed;
 };
 

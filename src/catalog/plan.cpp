@@ -6,7 +6,8 @@ namespace shardplan {
 namespace {
 
 constexpr std::array<const char*, 3> kRecomputeNames{"none", "selective", "full"};
-constexpr std::array<const char*, 6> kScheduleNames{"gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe"};
+constexpr std::array<const char*, 6> kScheduleNames{"gpipe", "1f1b", "interleaved",
+                                                    "zb-h1", "zb-v", "dualpipe"};
 
 template <class Enum, std::size_t Count>
 std::optional<Enum> named_value(std::string_view text, const std::array<const char*, Count>& names) {
@@ -23,7 +24,9 @@ const char* name(Schedule schedule) { return kScheduleNames[static_cast<std::siz
 std::optional<Recompute> recompute_named(std::string_view text) {
   return named_value<Recompute>(text, kRecomputeNames);
 }
-std::optional<Schedule> schedule_named(std::string_view text) { return named_value<Schedule>(text, kScheduleNames); }
+std::optional<Schedule> schedule_named(std::string_view text) {
+  return named_value<Schedule>(text, kScheduleNames);
+}
 
 std::string canonical(const Plan& plan) {
   std::string text = "dp" + std::to_string(plan.dp);

@@ -1,7 +1,7 @@
 // A plan: the degrees of every axis of parallelism and what each rank does with its memory.
 //
-// Small, trivially copyable, totally ordered, with a canonical text. Which plans are legal for a model and a cluster is
-// decided in one place, graph/legality.h.
+// Small, trivially copyable, totally ordered, with a canonical text. Which plans are legal for a model and a
+// cluster is decided in one place, graph/legality.h.
 //
 //   Plan p; p.tp = 8; p.pp = 4; p.dp = 2;   canonical(p)   // "dp2·tp8·pp4·z1·mb1·selective"
 #pragma once
@@ -38,6 +38,16 @@ struct Plan {
 
   auto operator<=>(const Plan&) const = default;
   std::int64_t gpus() const { return std::int64_t{dp} * tp * pp * cp; }
+};
+
+/// What a person told of a plan. Search fills in the rest; memory takes its documented defaults for it.
+struct FixedAxes {
+  std::optional<std::int32_t> dp, tp, pp, cp, ep, etp, micro_batch, interleave;
+  std::optional<std::int8_t> zero_stage;
+  std::optional<Schedule> schedule;
+  std::optional<Recompute> recompute;
+  std::optional<bool> sequence_parallel;
+  bool operator==(const FixedAxes&) const = default;
 };
 
 /// "dp2·tp8·pp4·z1·mb1·ga8·selective"; axes of degree 1 are left out, dp is always there.

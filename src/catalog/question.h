@@ -1,6 +1,9 @@
 // The question: everything a plan is judged against. Validated once, at import; immutable afterwards.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "catalog/cluster.h"
 #include "catalog/model.h"
 #include "catalog/plan.h"
@@ -16,6 +19,11 @@ struct Question {
   Training workload;
   Framework framework;
   ActivationModel activations = ActivationModel::kOps;
+  FixedAxes fixed;  // what was told of the plan
+  /// Values taken because none was told: "sequence 4096". Those of the cluster and the model are among them.
+  std::vector<std::string> assumed;
+  /// Remarks on what was told: "cards sold as 80 GB report 79.2 GiB".
+  std::vector<std::string> notes;
 };
 
 }  // namespace shardplan

@@ -1,4 +1,5 @@
-// A value, or the reason why the input does not give one. Wrong input is never an exception and never a default.
+// A value, or the reason why the input does not give one. Wrong input is never an exception and never a
+// default.
 //
 //   Result<Model> m = import_hf_config(text, "config.json");
 //   if (!m) print(m.error());   // what was read, where, what was expected, the nearest valid name

@@ -7,13 +7,15 @@
 //                                       "full-duplex links, no contention"};
 //     template <class N> struct In { using Number = N; Bytes<N> size; Ratio<N> ranks; ... };
 //     static constexpr std::array symbols{"S", "n", "B", "a"};      // one for each field of In, in order
+//     static constexpr std::array inputs{"message size", ...};      // what each is, in words, for the reference
 //     template <class N> static Seconds<N> eval(const In<N>& in) { ... }
-//     static constexpr std::array examples{Example<RingAllReduce>{{gigabytes(1), ...}, 0.00586, "worked by hand"}};
+//     static constexpr std::array examples{Example<RingAllReduce>{{gigabytes(1), ...}, 0.00586, "worked by
+//     hand"}};
 //   };
 //
-// `call<RingAllReduce>(RingAllReduce::In<N>{...})` evaluates it; with N = Traced the result also carries the formula, its
-// citation and its inputs. A formula uses another only through `call`.
-// formula/registry.h refuses to compile a formula without citation, unit or worked example.
+// `call<RingAllReduce>(RingAllReduce::In<N>{...})` evaluates it; with N = Traced the result also carries the
+// formula, its citation and its inputs. A formula uses another only through `call`. formula/registry.h
+// refuses to compile a formula without citation, unit or worked example.
 #pragma once
 
 #include <array>
@@ -144,7 +146,8 @@ Quantity<D, Traced> formula_result(const Quantity<D, Traced>& q) {
 /// Evaluates formula F. With Traced inputs, each input gets the formula's symbol and the result its citation.
 template <class F, class In>
 constexpr auto call(const In& in) {
-  static_assert(std::is_same_v<In, typename F::template In<typename In::Number>>, "inputs of another formula");
+  static_assert(std::is_same_v<In, typename F::template In<typename In::Number>>,
+                "inputs of another formula");
   if constexpr (std::is_same_v<typename In::Number, double>) {
     return F::eval(in);
   } else {

@@ -1,8 +1,8 @@
 // The list of all formulas, and what a type must offer to be on it.
 //
-// `FormulaList<RingAllReduce, ...>` does not compile when one of them lacks a citation, a unit-carrying result, a worked
-// example, or a symbol for each input. Everything that walks all formulas (example tests, Traced == double, the
-// reference, the citation check) uses `for_each`. The one list is cost/formulas.h.
+// `FormulaList<RingAllReduce, ...>` does not compile when one of them lacks a citation, a unit-carrying
+// result, a worked example, or a symbol for each input. Everything that walks all formulas (example tests,
+// Traced == double, the reference, the citation check) uses `for_each`. The one list is estimate/formulas.h.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@ namespace shardplan {
 template <class F>
 concept Formula = requires(typename F::template In<double> in) {
   { F::info } -> std::convertible_to<const FormulaInfo&>;
-  { F::eval(in) };
+  {F::eval(in)};
   { F::symbols.size() } -> std::convertible_to<std::size_t>;
   { F::examples.size() } -> std::convertible_to<std::size_t>;
 };
@@ -30,9 +30,10 @@ consteval bool is_documented() {
 
 template <Formula... F>
 struct FormulaList {
-  static_assert((is_documented<F>() && ...),
-                "every formula needs an id, a title, a known citation with its place, an assumption, a worked example, "
-                "and one symbol for each input");
+  static_assert(
+      (is_documented<F>() && ...),
+      "every formula needs an id, a title, a known citation with its place, an assumption, a worked example, "
+      "and one symbol for each input");
   static constexpr std::size_t size = sizeof...(F);
   /// Calls `visit.template operator()<F>()` for each formula, in the order of the list.
   template <class Visit>

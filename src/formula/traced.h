@@ -63,7 +63,9 @@ class Traced {
  public:
   Traced() : Traced(0.0) {}
   // Literals in formula bodies become constants, as they do with double.
-  Traced(double v) : node_(std::make_shared<TraceNode>(TraceNode{.op = TraceOp::kConstant, .value = v, .name = {}, .source = {}})) {}
+  Traced(double v)
+      : node_(std::make_shared<TraceNode>(
+            TraceNode{.op = TraceOp::kConstant, .value = v, .name = {}, .source = {}})) {}
   explicit Traced(TraceNode node) : node_(std::make_shared<TraceNode>(std::move(node))) {}
 
   double value() const { return node_->value; }
@@ -71,7 +73,8 @@ class Traced {
   std::shared_ptr<const TraceNode> shared() const { return node_; }
 
   static Traced apply(TraceOp op, double value, const Traced& a, const Traced& b) {
-    return Traced(TraceNode{.op = op, .value = value, .name = {}, .source = {}, .operands = {a.node_, b.node_}});
+    return Traced(
+        TraceNode{.op = op, .value = value, .name = {}, .source = {}, .operands = {a.node_, b.node_}});
   }
   static Traced apply(TraceOp op, double value, const Traced& a) {
     return Traced(TraceNode{.op = op, .value = value, .name = {}, .source = {}, .operands = {a.node_}});
@@ -113,21 +116,29 @@ Quantity<D> plain(const Quantity<D, Traced>& q) {
   return Quantity<D>(q.raw().value());
 }
 
-/// An input of the whole computation: its name and where the value comes from. Free when N is double.
-template <class N, class D>
-Quantity<D, N> leaf(std::string_view name, const Quantity<D>& q, std::string_view source) {
+/// An input of the whole computation: its name and where the value comes from. The source is text, or
+/// anything with a `label()` (catalog/source.h), which is called only when a trace wants it. Free when N is
+/// double.
+template <class N, class D, class S>
+Quantity<D, N> leaf(std::string_view name, const Quantity<D>& q, const S& source) {
   if constexpr (std::is_same_v<N, double>) {
     return q;
   } else {
+    std::string from;
+    if constexpr (std::is_convertible_v<S, std::string_view>) {
+      from = std::string(std::string_view(source));
+    } else {
+      from = label(source);
+    }
     return Quantity<D, N>(Traced(TraceNode{.op = TraceOp::kLeaf,
                                            .value = q.raw(),
                                            .name = std::string(name),
-                                           .source = std::string(source),
+                                           .source = std::move(from),
                                            .unit = trace_unit<D>()}));
   }
 }
-template <class N>
-Ratio<N> leaf(std::string_view name, double count, std::string_view source) {
+template <class N, class S>
+Ratio<N> leaf(std::string_view name, double count, const S& source) {
   return leaf<N>(name, Ratio<>(count), source);
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace shardplan {
 namespace {
@@ -25,6 +26,17 @@ std::string with_prefix(double v, const std::array<Prefix, Count>& prefixes) {
   return format_number(v / chosen->factor) + " " + chosen->unit;
 }
 
+/// "2,607.7", "40.75", "64": two decimals at most.
+std::string format_hundredths(double v) {
+  char decimals[64];
+  std::snprintf(decimals, sizeof decimals, "%.2f", v);
+  std::string fraction = decimals;
+  fraction.erase(0, fraction.find('.'));
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  if (fraction == ".") fraction.clear();
+  return format_count(std::trunc(std::strtod(decimals, nullptr))) + fraction;
+}
+
 constexpr std::array<Prefix, 4> kByteUnits{
     {{1073741824.0, "GiB"}, {1048576.0, "MiB"}, {1024.0, "KiB"}, {1.0, "B"}}};
 constexpr std::array<Prefix, 4> kTimeUnits{{{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
@@ -33,6 +45,8 @@ constexpr std::array<Prefix, 4> kFlopRateUnits{
     {{1e15, "PFLOP/s"}, {1e12, "TFLOP/s"}, {1e9, "GFLOP/s"}, {1.0, "FLOP/s"}}};
 constexpr std::array<Prefix, 5> kFlopUnits{
     {{1e18, "EFLOP"}, {1e15, "PFLOP"}, {1e12, "TFLOP"}, {1e9, "GFLOP"}, {1.0, "FLOP"}}};
+
+constexpr double kHalvesUp = 1 + 1e-13;
 
 struct Number {
   double value;
@@ -72,7 +86,8 @@ std::string format_number(double v) {
   if (!std::isfinite(v)) return v > 0 ? "inf" : (v < 0 ? "-inf" : "nan");
   if (std::fabs(v) >= 1000.0 && std::fabs(v) < 1e15) return format_count(std::round(v));
   char text[48];
-  std::snprintf(text, sizeof text, "%.4g", v);
+  // Halves go up, as people round: 551.25 is 551.3, whichever side of it the binary fraction lies.
+  std::snprintf(text, sizeof text, "%.4g", v * kHalvesUp);
   return text;
 }
 
@@ -92,7 +107,21 @@ std::string format_percent(double share) {
   return text;
 }
 
-std::string format(Bytes<> q) { return with_prefix(q.raw(), kByteUnits); }
+std::string format(Bytes<> q) {
+  // Memory is compared to the hundredth of a GiB; thousands of GiB keep their decimals.
+  for (const Prefix& p : kByteUnits) {
+    const double v = q.raw() / p.factor;
+    if (std::fabs(v) >= 10.0) return format_hundredths(v) + " " + p.unit;
+    if (std::fabs(v) >= 1.0) break;
+  }
+  return with_prefix(q.raw(), kByteUnits);
+}
+std::string format_gibibytes(Bytes<> q) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.2f GiB", q.raw() / gibibytes(1).raw());
+  return text.data();
+}
+
 std::string format(Seconds<> q) { return q.raw() == 0 ? "0 s" : with_prefix(q.raw(), kTimeUnits); }
 std::string format(BytesPerSecond<> q) { return with_prefix(q.raw(), kRateUnits); }
 std::string format(FlopsPerSecond<> q) { return with_prefix(q.raw(), kFlopRateUnits); }
@@ -181,12 +210,8 @@ std::optional<FlopsPerSecond<>> parse_flops_per_s(std::string_view text, double 
 }
 
 std::optional<BatchSize> parse_batch(std::string_view text) {
-  static constexpr std::array<Prefix, 6> kTokenSuffixes{{{1.0, "tok"},
-                                                         {1e3, "ktok"},
-                                                         {1e3, "Ktok"},
-                                                         {1e6, "Mtok"},
-                                                         {1e9, "Gtok"},
-                                                         {1.0, "tokens"}}};
+  static constexpr std::array<Prefix, 6> kTokenSuffixes{
+      {{1.0, "tok"}, {1e3, "ktok"}, {1e3, "Ktok"}, {1e6, "Mtok"}, {1e9, "Gtok"}, {1.0, "tokens"}}};
   const auto number = split_number(text);
   if (!number) return std::nullopt;
   if (number->suffix.empty()) return BatchSize{number->value, false};

@@ -1,7 +1,7 @@
 // Printing and parsing of quantities. A printed quantity always carries its unit.
 //
 //   format(mebibytes(64))                 "64 MiB"
-//   format(milliseconds(551.25))          "551.2 ms"
+//   format(milliseconds(551.25))          "551.3 ms"
 //   parse_bytes("79.2GiB")                79.2 * 2^30 bytes
 //   parse_bandwidth("400Gbit/s", 1e9)     50e9 bytes/s; a bare "50" takes the flag's unit, here GB/s
 //
@@ -18,7 +18,9 @@ namespace shardplan {
 
 /// Binary prefixes (what memory is compared in): "4.5 GiB".
 std::string format(Bytes<> q);
-/// "551.2 ms", "71.1 us".
+/// Two decimals whatever the size, for figures that are held against each other: "325.96 GiB".
+std::string format_gibibytes(Bytes<> q);
+/// "551.3 ms", "71.1 us".
 std::string format(Seconds<> q);
 /// Decimal prefixes, as link speeds are sold: "50 GB/s".
 std::string format(BytesPerSecond<> q);
@@ -30,7 +32,8 @@ std::string format(Usd<> q);
 /// "0.984", "64", no unit.
 std::string format(Ratio<> q);
 
-/// Four significant digits without trailing zeros: 551.2, 0.07017, 96. Large integers keep all digits.
+/// Four significant digits without trailing zeros, halves up: 551.3, 0.07017, 96. Large integers keep all
+/// digits.
 std::string format_number(double v);
 /// "8,030,261,248".
 std::string format_count(double v);

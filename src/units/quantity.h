@@ -1,7 +1,7 @@
 // Quantities with dimensions: the only place that knows what GB, GiB, Gbit/s and TFLOP/s mean.
 //
-// A quantity is a number (double, or formula/traced.h's Traced) and a dimension: byte, second, flop, token, usd.
-// Adding bytes to seconds does not compile; dividing bytes by seconds gives bytes per second.
+// A quantity is a number (double, or formula/traced.h's Traced) and a dimension: byte, second, flop, token,
+// usd. Adding bytes to seconds does not compile; dividing bytes by seconds gives bytes per second.
 //
 //   Bytes<> message = mebibytes(64);
 //   Seconds<> t = message / gigabytes_per_s(300);   // 0.2237 ms
@@ -22,11 +22,11 @@ struct Dim {
 };
 
 template <class A, class B>
-using DimProduct = Dim<A::byte + B::byte, A::second + B::second, A::flop + B::flop, A::token + B::token,
-                       A::usd + B::usd>;
+using DimProduct =
+    Dim<A::byte + B::byte, A::second + B::second, A::flop + B::flop, A::token + B::token, A::usd + B::usd>;
 template <class A, class B>
-using DimQuotient = Dim<A::byte - B::byte, A::second - B::second, A::flop - B::flop, A::token - B::token,
-                        A::usd - B::usd>;
+using DimQuotient =
+    Dim<A::byte - B::byte, A::second - B::second, A::flop - B::flop, A::token - B::token, A::usd - B::usd>;
 
 /// A number of dimension D. `raw()` is in SI base units (bytes, seconds, FLOP, tokens, dollars).
 template <class D, class N = double>

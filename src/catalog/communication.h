@@ -1,0 +1,42 @@
+// A question about one collective: which, how large, over which links, and under how much compute it may
+// hide.
+//
+//   CommQuestion q;   // all-reduce of 7 B bf16 gradients over 64 ranks, beside a 700 ms step
+//   q.ranks = {ratio(64), ...};  q.parameters = {ratio(7e9), ...};  q.step = {milliseconds(700), ...};
+//
+// Put together and checked by import/comm_question.h, answered by estimate/comm.h. Not here: what a
+// collective costs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/cluster.h"
+
+namespace shardplan {
+
+enum class Collective { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast, kSendRecv };
+inline constexpr int kCollectiveCount = 6;
+/// "all-reduce".
+const char* name(Collective collective);
+std::optional<Collective> collective_named(std::string_view text);
+
+struct CommQuestion {
+  Collective collective = Collective::kAllReduce;
+  Sourced<Ratio<>> ranks;
+  /// Of the whole vector; where `parameters` is there, they and their width give the size instead.
+  Sourced<Bytes<>> size;
+  std::optional<Sourced<Ratio<>>> parameters;
+  Sourced<Bytes<>> bytes_per_parameter;
+  /// The step whose backward pass it may hide under.
+  std::optional<Sourced<Seconds<>>> step;
+  /// Only its tiers count; the ranks fill them innermost first.
+  Cluster cluster;
+  /// Share of the hidden time that is felt all the same.
+  Sourced<Ratio<>> contention;
+  std::vector<std::string> assumed;
+};
+
+}  // namespace shardplan

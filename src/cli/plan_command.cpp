@@ -1,0 +1,63 @@
+// shardplan plan: the best plan for a model on a cluster, and why.
+#include <chrono>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/question_flags.h"
+
+namespace shardplan::cli {
+namespace {
+
+struct Typed {
+  QuestionSpec spec;
+  bool explain = false;
+};
+
+TraceRoots plan_roots(const Estimator& estimator, const Estimate& best) {
+  const auto memory = estimator.stage_memory<Traced>(best.plan, best.fullest_stage);
+  const auto time = estimator.time<Traced>(best.plan);
+  TraceRoots roots;
+  for (std::size_t i = 0; i < kTimeTermCount; ++i) {
+    if (value_of(time.terms[i].time) == 0) continue;
+    roots.emplace_back(name(static_cast<TimeTerm>(i)), time.terms[i].exposed().raw().shared());
+  }
+  for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
+    if (value_of(memory.terms[i]) == 0) continue;
+    roots.emplace_back(name(static_cast<MemoryTerm>(i)), memory.terms[i].raw().shared());
+  }
+  return roots;
+}
+
+int run(const Typed& typed, const Output& output) {
+  const Result<Question> question = build_question(typed.spec, catalog());
+  if (!question) return output.error(question.error());
+  const Estimator estimator(question.value());
+  if (const auto illegal = why_illegal(estimator, question->fixed))
+    return output.error(illegal_plan(*illegal));
+  const auto start = std::chrono::steady_clock::now();
+  SearchResult result = search(estimator, question->fixed);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  const Answer found = answer(estimator, question->fixed, std::move(result));
+  const SearchTime time{spent.count()};
+  std::string text = plan_text(*question, found, time);
+  Json json = plan_answer_json(*question, found, time);
+  if (typed.explain && found.result.best) {
+    const TraceRoots roots = plan_roots(estimator, *found.result.best);
+    text += "\n" + explain_text(roots);
+    json["explanation"] = explain_json(roots);
+  }
+  return output.answer(text, json, found.result.best.has_value());
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, Program& program) {
+  const auto typed = std::make_shared<Typed>();
+  CLI::App* command = app.add_subcommand("plan", "the best plan for a model on a cluster, and why");
+  add_question_flags(*command, typed->spec);
+  command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
+  add_json_flag(*command, program);
+  command->callback([typed, &program] { program.status = run(*typed, program.output); });
+}
+
+}  // namespace shardplan::cli

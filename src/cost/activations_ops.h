@@ -1,0 +1,274 @@
+// Activations op by op, for the architecture as it is, with fused attention and no dropout.
+//
+// Each formula is one block of a layer; each named step is one tensor that autograd keeps for the backward
+// pass. Tensors between the sequence-parallel regions are divided by t_s, those inside by t. T = tokens of
+// one micro-batch on the rank (s b / c). Widths are elements a token, of the whole model.
+//
+// Not here: what recomputation leaves out, how many micro-batches are alive (estimate/memory.h).
+#pragma once
+
+#include "formula/formula.h"
+
+namespace shardplan {
+
+namespace kept {
+// Bytes of one 16-bit activation, of one fp32 statistic.
+inline constexpr Bytes<> kActivation = bytes(2);
+inline constexpr Bytes<> kStatistic = bytes(4);
+// A routed token's bookkeeping: row map and probability in fp32, for each of its experts.
+inline constexpr Bytes<> kRouteEntry = bytes(8);
+// The router keeps its scores, their softmax (both fp32) and a one-byte mask, for each expert.
+inline constexpr Bytes<> kRouterScore = bytes(9);
+// The permutation map: one fp32 entry for each token and expert.
+inline constexpr Bytes<> kRowMap = bytes(4);
+
+template <class N>
+Bytes<N> constant(const Bytes<>& q) {
+  return Bytes<N>(N(q.raw()));
+}
+}  // namespace kept
+
+/// Layer input and first norm, common to every mixer.
+struct NormActivations {
+  static constexpr FormulaInfo info{
+      "memory.activations.ops.norm",
+      "a norm's input and output",
+      {"transformer-engine", "pytorch/module/layernorm_linear.py"},
+      "the input (the residual stream) is kept for the norm, the output for the weight "
+      "gradient of the projection that reads it"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> tokens;
+    Ratio<N> hidden;
+    Ratio<N> tensor_sequence;
+  };
+  static constexpr std::array<std::string_view, 3> symbols{"T", "h", "t_s"};
+  static constexpr std::array<std::string_view, 3> inputs{
+      "tokens", "hidden size",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    const auto one = in.tokens * in.hidden * kept::constant<N>(kept::kActivation) / in.tensor_sequence;
+    return named("norm input", one) + named("norm output", one);
+  }
+  static constexpr std::array examples{Example<NormActivations>{
+      {ratio(4096), ratio(8192), ratio(1)}, 134217728.0, "two tensors of 4096 x 8192 x 2 bytes: 2 x 64 MiB"}};
+};
+
+/// Softmax attention with a fused kernel (multi-head, grouped-query or latent).
+struct AttentionActivations {
+  static constexpr FormulaInfo info{
+      "memory.activations.ops.attention",
+      "what fused attention keeps",
+      {"dao2022", "sec. 3.1 and alg. 1: output and log-sum-exp instead of scores"},
+      "query, key and value after rotary embedding, output, one fp32 statistic a head; no "
+      "dropout"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> tokens;
+    Ratio<N> query_width;
+    Ratio<N> kv_width;
+    Ratio<N> value_width;
+    Ratio<N> latent_width;
+    Ratio<N> heads;
+    Ratio<N> tensor;
+    Ratio<N> tensor_sequence;
+  };
+  static constexpr std::array<std::string_view, 8> symbols{"T", "w_q", "w_kv", "w_o", "w_l", "a", "t", "t_s"};
+  static constexpr std::array<std::string_view, 8> inputs{
+      "tokens",
+      "query width",
+      "key and value width",
+      "value width",
+      "latent width",
+      "heads",
+      "tensor-parallel degree",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    const auto element = kept::constant<N>(kept::kActivation);
+    const auto statistic = kept::constant<N>(kept::kStatistic);
+    return named("query, key, value", in.tokens * (in.query_width + in.kv_width) * element / in.tensor) +
+           named("attention output", in.tokens * in.value_width * element / in.tensor) +
+           named("log-sum-exp", in.tokens * in.heads * statistic / in.tensor) +
+           named("low-rank latents", in.tokens * in.latent_width * element / in.tensor_sequence);
+  }
+  static constexpr std::array examples{Example<AttentionActivations>{
+      {ratio(4096), ratio(8192), ratio(2048), ratio(8192), ratio(0), ratio(64), ratio(1), ratio(1)},
+      152043520.0,
+      "llama3-70b: 4096 x (2 x (8192 + 2048 + 8192) + 4 x 64) bytes"}};
+};
+
+/// Recurrent mixers (Mamba-2, gated delta net): projection outputs, convolution, gate and output.
+struct RecurrentActivations {
+  static constexpr FormulaInfo info{
+      "memory.activations.ops.recurrent",
+      "what a recurrent mixer keeps",
+      {"shardplan", "tensors of the reference forward pass, chunk states not counted"},
+      "16-bit inner tensors divided over the tensor-parallel group; the chunked scan keeps no "
+      "per-token state"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> tokens;
+    Ratio<N> value_width;
+    Ratio<N> extra_width;
+    Ratio<N> tensor;
+  };
+  static constexpr std::array<std::string_view, 4> symbols{"T", "w_o", "w_x", "t"};
+  static constexpr std::array<std::string_view, 4> inputs{"tokens", "value width", "extra width",
+                                                          "tensor-parallel degree"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    const auto element = kept::constant<N>(kept::kActivation);
+    return named("mixer output", in.tokens * in.value_width * element / in.tensor) +
+           named("inner tensors", in.tokens * in.extra_width * element / in.tensor);
+  }
+  static constexpr std::array examples{Example<RecurrentActivations>{
+      {ratio(1024), ratio(4096), ratio(16448), ratio(1)}, 42074112.0, "1024 x (4096 + 16448) x 2 bytes"}};
+};
+
+/// Dense MLP: output of the first projection and of the activation.
+struct MlpActivations {
+  static constexpr FormulaInfo info{
+      "memory.activations.ops.mlp",
+      "what a dense MLP keeps",
+      {"megatron-core", "fusions/fused_bias_swiglu.py, fused_bias_gelu.py"},
+      "the fused activation keeps its input only; its output is the second projection's input"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> tokens;
+    Ratio<N> width;
+    Ratio<N> matrices;
+    Ratio<N> tensor;
+  };
+  static constexpr std::array<std::string_view, 4> symbols{"T", "f", "g", "t"};
+  static constexpr std::array<std::string_view, 4> inputs{
+      "tokens", "width", "matrices of the first projection", "tensor-parallel degree"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    const auto one = in.tokens * in.width * kept::constant<N>(kept::kActivation) / in.tensor;
+    return named("first projection", in.matrices * one) + named("activation", one);
+  }
+  static constexpr std::array examples{
+      Example<MlpActivations>{{ratio(4096), ratio(28672), ratio(2), ratio(1)},
+                              704643072.0,
+                              "llama3-70b: 3 x 4096 x 28672 x 2 bytes"}};
+};
+
+/// Routed experts with balanced load: router, permuted tokens, expert projections.
+struct MoeActivations {
+  static constexpr FormulaInfo info{
+      "memory.activations.ops.moe",
+      "what routed experts keep",
+      {"megatron-core", "transformer/moe/{router,token_dispatcher,experts}.py"},
+      "every expert receives the same number of tokens; probabilities applied in the "
+      "activation"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> routed_tokens;  // tokens entering the dispatcher on this rank
+    Ratio<N> experts;
+    Ratio<N> top_k;
+    Ratio<N> hidden;
+    Ratio<N> width;
+    Ratio<N> matrices;
+    Ratio<N> expert_tensor;
+  };
+  static constexpr std::array<std::string_view, 7> symbols{"T_r", "E", "k", "h", "f_e", "g", "t_e"};
+  static constexpr std::array<std::string_view, 7> inputs{
+      "routed tokens: tokens entering the dispatcher on this rank",
+      "experts",
+      "experts a token",
+      "hidden size",
+      "width",
+      "matrices of the first projection",
+      "tensor-parallel degree of an expert"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    const auto element = kept::constant<N>(kept::kActivation);
+    // Each rank of an expert-tensor group receives the tokens of all of them.
+    const auto rows = named("rows received", in.routed_tokens * in.top_k * in.expert_tensor);
+    const auto projection = rows * in.width * element / in.expert_tensor;
+    return named("router", in.routed_tokens * in.experts * kept::constant<N>(kept::kRouterScore)) +
+           named("permuted tokens", rows * in.hidden * element) +
+           named("row map", in.routed_tokens * in.experts * kept::constant<N>(kept::kRowMap) +
+                                rows * kept::constant<N>(kept::kRouteEntry)) +
+           named("first projection", in.matrices * projection) + named("activation", projection);
+  }
+  static constexpr std::array examples{Example<MoeActivations>{
+      {ratio(4096), ratio(8), ratio(2), ratio(4096), ratio(14336), ratio(2), ratio(1)},
+      772243456.0,
+      "mixtral-8x7b: 4096 x 8 x 9 + 8192 x 4096 x 2 + (4096 x 8 x 4 + 8192 x 8) + 3 x 8192 x 14336 x 2 bytes"}};
+};
+
+/// Gradients that are alive while the top layer of a stage runs backward.
+struct LayerBackwardTransient {
+  static constexpr FormulaInfo info{
+      "memory.transient.layer_backward",
+      "gradients alive in one layer's backward pass",
+      {"megatron-core", "order of frees in the backward pass of transformer/mlp.py"},
+      "residual gradient and its copy, gradients of the activation and of the first "
+      "projection"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> tokens;
+    Ratio<N> hidden;
+    Ratio<N> width;
+    Ratio<N> matrices;
+    Ratio<N> tensor;
+    Ratio<N> tensor_sequence;
+  };
+  static constexpr std::array<std::string_view, 6> symbols{"T", "h", "f", "g", "t", "t_s"};
+  static constexpr std::array<std::string_view, 6> inputs{
+      "tokens",
+      "hidden size",
+      "width",
+      "matrices of the first projection",
+      "tensor-parallel degree",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    const auto element = kept::constant<N>(kept::kActivation);
+    const auto residual = in.tokens * in.hidden * element / in.tensor_sequence;
+    const auto inner = in.tokens * in.width * element / in.tensor;
+    return named("residual gradients", 2.0 * residual) + named("MLP gradients", inner + in.matrices * inner);
+  }
+  static constexpr std::array examples{Example<LayerBackwardTransient>{
+      {ratio(4096), ratio(8192), ratio(28672), ratio(2), ratio(1), ratio(1)},
+      838860800.0,
+      "memory of the published llama3-70b slice on 8 B200: 4 h T + 2 f T + 4 f T bytes = 800 MiB"}};
+};
+
+/// Weights and gradients of the layers that full sharding has gathered at one time.
+struct GatheredLayers {
+  static constexpr FormulaInfo info{
+      "memory.transient.gathered_layers",
+      "unsharded layers under full sharding",
+      {"zhao2023", "sec. 3.2 and 4.3: current and prefetched unit"},
+      "one layer in use, the next one prefetched, one layer's gradients before their "
+      "reduce-scatter"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> layer_parameters;
+    Bytes<N> weight_bytes;
+    Bytes<N> gradient_bytes;
+  };
+  static constexpr std::array<std::string_view, 3> symbols{"n_l", "k_w", "k_g"};
+  static constexpr std::array<std::string_view, 3> inputs{"layer parameters", "weight bytes",
+                                                          "gradient bytes"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    return named("gathered weights", 2.0 * in.layer_parameters * in.weight_bytes) +
+           named("unreduced gradients", in.layer_parameters * in.gradient_bytes);
+  }
+  static constexpr std::array examples{Example<GatheredLayers>{
+      {ratio(855654400), bytes(2), bytes(2)}, 5133926400.0, "llama3-70b: three times one layer in 16 bits"}};
+};
+
+}  // namespace shardplan

@@ -1,0 +1,150 @@
+// A collective of a group that may cross tiers of the cluster: flat ring or tier by tier, whichever is
+// faster.
+//
+// Tier by tier: reduce-scatter inside each tier, the outermost one carries the remaining share, all-gather
+// back. A flat ring runs at the outermost tier's bandwidth and latency.
+//
+//   auto cost = group_collective<double>(Collective::kAllReduce, gradient_bytes, cluster_links,
+//   dense_shard_group(plan));
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cost/collectives.h"
+#include "graph/placement.h"
+
+namespace shardplan {
+
+/// One tier's link as a formula input.
+template <class N>
+struct Link {
+  BytesPerSecond<N> bandwidth;
+  Seconds<N> latency;
+};
+
+/// The links of a cluster, oversubscription applied, innermost first, ready as formula inputs.
+template <class N>
+std::vector<Link<N>> cluster_links(const Cluster& cluster) {
+  std::vector<Link<N>> links;
+  for (const Tier& tier : cluster.tiers) {
+    const BytesPerSecond<> bandwidth(tier.bandwidth.value.raw() / tier.oversubscription.value.raw());
+    links.push_back({leaf<N>(tier.name + " bandwidth", bandwidth, tier.bandwidth.source),
+                     leaf<N>(tier.name + " latency", tier.latency.value, tier.latency.source)});
+  }
+  return links;
+}
+
+template <class N>
+struct GroupCost {
+  CollectiveCost<N> cost;
+  std::size_t tier = 0;                   // the outermost one it crosses
+  bool hierarchical = false;              // tier by tier was faster than the flat ring
+  Seconds<N> outermost_bandwidth_term{};  // the part of cost.bandwidth_term that the outermost tier takes
+};
+
+namespace detail {
+
+template <class N>
+Ratio<N> rank_count(std::int64_t n) {
+  return leaf<N>("ranks", static_cast<double>(n), "placement of the group");
+}
+
+}  // namespace detail
+
+/// Calls visit(tier, RingIn) for each tier that joins ranks of the group, with the share of the vector it
+/// carries. An all-reduce inside an inner tier is its reduce-scatter and its all-gather: together the same
+/// terms.
+template <class N, class Visit>
+void visit_tiers(const Bytes<N>& size, const std::vector<Link<N>>& links, const TierShares& shares,
+                 Visit visit) {
+  Bytes<N> share = size;
+  for (std::size_t i = 0; i <= shares.outermost; ++i) {
+    if (shares.ranks[i] <= 1) continue;
+    const RingIn<N> in{share, detail::rank_count<N>(shares.ranks[i]), links[i].bandwidth, links[i].latency};
+    visit(i, in);
+    share = share / in.ranks;
+  }
+}
+
+namespace detail {
+
+template <class N>
+CollectiveCost<N> tier_by_tier(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
+                               const TierShares& shares, Seconds<N>& outermost) {
+  CollectiveCost<N> sum;
+  visit_tiers<N>(size, links, shares, [&](std::size_t, const RingIn<N>& in) {
+    const CollectiveCost<N> part = ring_cost<N>(kind, in);
+    sum.latency_term += part.latency_term;
+    sum.bandwidth_term += part.bandwidth_term;
+    outermost = part.bandwidth_term;
+  });
+  return sum;
+}
+
+}  // namespace detail
+
+/// All-to-all, every pair exchanging directly: calls visit(tier, bytes, cost) for each tier that joins ranks,
+/// where what leaves a tier pays the bandwidth and one latency of the next.
+template <class N, class Visit>
+void visit_peers(const Bytes<N>& size, const std::vector<Link<N>>& links, const TierShares& shares,
+                 std::int64_t count, Visit visit) {
+  std::int64_t inside = 1;
+  for (std::size_t i = 0; i <= shares.outermost; ++i) {
+    const std::int64_t held = inside * shares.ranks[i];
+    if (held > inside) {
+      const double peers = static_cast<double>(held - inside) / static_cast<double>(count);
+      const Bytes<N> bytes = size * leaf<N>("share of the peers in this tier", peers, "placement");
+      visit(i, bytes,
+            CollectiveCost<N>{links[i].latency,
+                              call<ChainBandwidth>(ChainBandwidth::In<N>{bytes, links[i].bandwidth})});
+    }
+    inside = held;
+  }
+}
+
+namespace detail {
+
+template <class N>
+CollectiveCost<N> all_to_all_over_tiers(const Bytes<N>& size, const std::vector<Link<N>>& links,
+                                        const TierShares& shares, std::int64_t count, Seconds<N>& outermost) {
+  CollectiveCost<N> sum;
+  visit_peers<N>(size, links, shares, count,
+                 [&](std::size_t, const Bytes<N>&, const CollectiveCost<N>& part) {
+                   sum.bandwidth_term += part.bandwidth_term;
+                   outermost = part.bandwidth_term;
+                   sum.latency_term += part.latency_term;
+                 });
+  return sum;
+}
+
+}  // namespace detail
+
+template <class N>
+GroupCost<N> group_collective(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
+                              const Cluster& cluster, const Group& group) {
+  GroupCost<N> result;
+  if (group.count <= 1) return result;
+  const TierShares shares = members(cluster, group);
+  result.tier = shares.outermost;
+  if (kind == Collective::kAllToAll) {
+    result.cost =
+        detail::all_to_all_over_tiers<N>(size, links, shares, group.count, result.outermost_bandwidth_term);
+    return result;
+  }
+  const Link<N>& outer = links[shares.outermost];
+  const RingIn<N> flat{size, detail::rank_count<N>(group.count), outer.bandwidth, outer.latency};
+  result.cost = ring_cost<N>(kind, flat);
+  result.outermost_bandwidth_term = result.cost.bandwidth_term;
+  if (shares.outermost == 0 || kind == Collective::kBroadcast || kind == Collective::kSendRecv) return result;
+  Seconds<N> outermost{};
+  const CollectiveCost<N> tiered = detail::tier_by_tier<N>(kind, size, links, shares, outermost);
+  if (tiered.total() < result.cost.total()) {
+    result.outermost_bandwidth_term = outermost;
+    result.cost = tiered;
+    result.hierarchical = true;
+  }
+  return result;
+}
+
+}  // namespace shardplan

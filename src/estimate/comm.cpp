@@ -1,0 +1,165 @@
+#include "estimate/comm.h"
+
+namespace shardplan {
+namespace {
+
+constexpr std::int64_t kPair = 2;
+
+std::int64_t rank_total(const CommQuestion& q) {
+  return q.collective == Collective::kSendRecv ? kPair : static_cast<std::int64_t>(q.ranks.value.raw());
+}
+
+template <class N>
+Bytes<N> message(const CommQuestion& q) {
+  if (!q.parameters) return leaf<N>("message size", q.size.value, q.size.source);
+  const auto parameters = leaf<N>("parameters", q.parameters->value, q.parameters->source);
+  const auto width =
+      leaf<N>("bytes of one gradient", q.bytes_per_parameter.value, q.bytes_per_parameter.source);
+  return call<GradientMessage>(GradientMessage::In<N>{parameters, width});
+}
+
+CommAlgorithm flat_algorithm(Collective collective) {
+  switch (collective) {
+    case Collective::kAllReduce:
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+      return CommAlgorithm::kRing;
+    case Collective::kAllToAll:
+      return CommAlgorithm::kPairwise;
+    case Collective::kBroadcast:
+    case Collective::kSendRecv:
+      return CommAlgorithm::kChain;
+  }
+  return CommAlgorithm::kNone;
+}
+
+/// All ranks in one ring, pairwise exchange or chain, at the pace of the outermost tier it crosses.
+template <class N>
+CommWay<N> flat_way(const CommQuestion& q, const Bytes<N>& size, const std::vector<Link<N>>& links,
+                    std::size_t outermost) {
+  const std::int64_t count = rank_total(q);
+  const Source& told = q.ranks.source;
+  const Link<N>& link = links[outermost];
+  const RingIn<N> in{size, leaf<N>("ranks", static_cast<double>(count), told), link.bandwidth, link.latency};
+  CommWay<N> way;
+  way.algorithm = flat_algorithm(q.collective);
+  way.cost = ring_cost<N>(q.collective, in);
+  way.parts.push_back({q.cluster.tiers[outermost].name, count, size, link, way.cost});
+  return way;
+}
+
+template <class N>
+CommWay<N> tiered_way(const CommQuestion& q, const Bytes<N>& size, const std::vector<Link<N>>& links,
+                      const TierShares& shares) {
+  CommWay<N> way;
+  way.algorithm = CommAlgorithm::kTierByTier;
+  const auto add = [&](std::size_t tier, const Bytes<N>& bytes, const CollectiveCost<N>& part) {
+    way.parts.push_back({q.cluster.tiers[tier].name, shares.ranks[tier], bytes, links[tier], part});
+    way.cost.latency_term += part.latency_term;
+    way.cost.bandwidth_term += part.bandwidth_term;
+  };
+  if (q.collective == Collective::kAllToAll) {
+    visit_peers<N>(size, links, shares, rank_total(q), add);
+  } else {
+    visit_tiers<N>(size, links, shares, [&](std::size_t tier, const RingIn<N>& in) {
+      add(tier, in.size, ring_cost<N>(q.collective, in));
+    });
+  }
+  return way;
+}
+
+bool has_tiered_way(Collective collective) {
+  return collective != Collective::kBroadcast && collective != Collective::kSendRecv;
+}
+
+/// The bandwidth of the outermost tier at which a way fits under the window, with its latency or as if it had
+/// none.
+template <class N>
+std::optional<BytesPerSecond<N>> required(const CommPart<N>& outermost, const Seconds<N>& others,
+                                          const Seconds<N>& window) {
+  if (!(others < window)) return std::nullopt;
+  return call<RequiredBandwidth>(
+      RequiredBandwidth::In<N>{outermost.link.bandwidth, outermost.cost.bandwidth_term, others, window});
+}
+
+template <class N>
+void judge(const CommQuestion& q, const Seconds<N>& window, CommWay<N>& way) {
+  const auto contention = leaf<N>("contention", q.contention.value, q.contention.source);
+  way.exposed = call<ExposedTime>(ExposedTime::In<N>{way.time(), window, contention});
+  way.slack = window - min(way.time(), window);
+  if (way.parts.empty()) return;
+  Seconds<N> inner{};
+  for (std::size_t i = 0; i + 1 < way.parts.size(); ++i) inner += way.parts[i].cost.bandwidth_term;
+  const bool one = way.parts.size() == 1;
+  const Seconds<N> others =
+      one ? way.cost.latency_term
+          : named("all but the bandwidth term of the outermost tier", way.cost.latency_term + inner);
+  way.required = required(way.parts.back(), others, window);
+  const Seconds<N> none = one ? leaf<N>("no latency", seconds(0), "left out on purpose") : inner;
+  way.required_without_latency = required(way.parts.back(), none, window);
+}
+
+}  // namespace
+
+const char* name(CommAlgorithm algorithm) {
+  switch (algorithm) {
+    case CommAlgorithm::kNone:
+      return "none";
+    case CommAlgorithm::kRing:
+      return "ring";
+    case CommAlgorithm::kTierByTier:
+      return "tier-by-tier";
+    case CommAlgorithm::kPairwise:
+      return "pairwise";
+    case CommAlgorithm::kChain:
+      return "chain";
+  }
+  return "?";
+}
+
+template <class N>
+CommCost<N> comm_cost(const CommQuestion& q) {
+  CommCost<N> cost;
+  cost.size = message<N>(q);
+  if (q.step) {
+    cost.window =
+        call<BackwardWindow>(BackwardWindow::In<N>{leaf<N>("time of a step", q.step->value, q.step->source)});
+  }
+  const std::int64_t count = rank_total(q);
+  if (count <= 1) {
+    cost.ways.emplace_back();
+  } else {
+    const std::vector<Link<N>> links = cluster_links<N>(q.cluster);
+    // Two ranks that send and receive may sit anywhere: the outermost link is what they can be sure of.
+    const std::int64_t apart = q.collective == Collective::kSendRecv ? q.cluster.gpus / kPair : 1;
+    const TierShares shares = members(q.cluster, {apart < 1 ? 1 : apart, count});
+    cost.ways.push_back(flat_way<N>(q, cost.size, links, shares.outermost));
+    if (shares.outermost > 0 && has_tiered_way(q.collective)) {
+      cost.ways.push_back(tiered_way<N>(q, cost.size, links, shares));
+    }
+  }
+  for (std::size_t i = 0; i < cost.ways.size(); ++i) {
+    if (cost.window) judge<N>(q, *cost.window, cost.ways[i]);
+    if (cost.ways[i].time() < cost.best().time()) cost.fastest = i;
+  }
+  return cost;
+}
+
+template CommCost<double> comm_cost<double>(const CommQuestion&);
+template CommCost<Traced> comm_cost<Traced>(const CommQuestion&);
+
+CommAnswer answer_comm(const CommQuestion& question) {
+  CommAnswer answer;
+  answer.question = question;
+  answer.cost = comm_cost<double>(question);
+  const CommWay<>& best = answer.cost.best();
+  if (best.time() > seconds(0)) {
+    answer.latency_share = best.cost.latency_term / best.time();
+    answer.flat_over_best = answer.cost.ways.front().time() / best.time();
+  }
+  answer.saved = answer.cost.ways.front().time() - best.time();
+  if (best.exposed) answer.exposed = *best.exposed > seconds(0);
+  return answer;
+}
+
+}  // namespace shardplan

@@ -1,0 +1,77 @@
+// What one collective costs on its links, each way it may run, and whether it hides under the backward pass.
+//
+//   CommAnswer a = answer_comm(question);
+//   a.cost.best().cost.total()      // 553.14 ms: 64 ranks, 14 GB, 50 GB/s, 15 us
+//   *a.cost.best().exposed          // 86.47 ms of it do not fit under two thirds of a 700 ms step
+//   auto why = comm_cost<Traced>(question);   // the same arithmetic with its explanation
+//
+// Not here: the collectives of a whole training step (estimate/step_time.cpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/communication.h"
+#include "cost/group_collectives.h"
+
+namespace shardplan {
+
+enum class CommAlgorithm { kNone, kRing, kTierByTier, kPairwise, kChain };
+/// "ring", "tier-by-tier", ...; "none" for a single rank.
+const char* name(CommAlgorithm algorithm);
+
+/// What one tier of the cluster carries.
+template <class N = double>
+struct CommPart {
+  std::string tier;
+  std::int64_t ranks = 1;
+  Bytes<N> size;
+  Link<N> link;
+  CollectiveCost<N> cost;
+};
+
+/// One way to run the collective.
+template <class N = double>
+struct CommWay {
+  CommAlgorithm algorithm = CommAlgorithm::kNone;
+  std::vector<CommPart<N>> parts;  // innermost tier first
+  CollectiveCost<N> cost;
+  // Where there is a window:
+  std::optional<Seconds<N>> exposed;
+  std::optional<Seconds<N>> slack;  // of the window
+  /// Of the outermost tier, to hide; nothing where no bandwidth is enough.
+  std::optional<BytesPerSecond<N>> required;
+  std::optional<BytesPerSecond<N>> required_without_latency;
+
+  Seconds<N> time() const { return cost.total(); }
+};
+
+template <class N = double>
+struct CommCost {
+  Bytes<N> size;
+  std::optional<Seconds<N>> window;
+  std::vector<CommWay<N>> ways;  // the flat one first
+  std::size_t fastest = 0;
+  const CommWay<N>& best() const { return ways[fastest]; }
+};
+
+template <class N>
+CommCost<N> comm_cost(const CommQuestion& question);
+
+struct CommAnswer {
+  CommQuestion question;
+  CommCost<> cost;
+  Ratio<> latency_share;  // of the best way's time
+  /// How many times as long the flat way takes, and the difference; 1 and 0 where it is the best or the only
+  /// one.
+  Ratio<> flat_over_best = ratio(1);
+  Seconds<> saved;
+  /// Nothing where no window was given.
+  std::optional<bool> exposed;
+};
+
+CommAnswer answer_comm(const CommQuestion& question);
+
+}  // namespace shardplan

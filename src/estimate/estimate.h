@@ -1,0 +1,112 @@
+// What the model says about one plan: memory of each pipeline stage by term, step time by term. Quantities
+// only.
+//
+// A breakdown is an array indexed by term; its total is defined as the sum of its parts.
+#pragma once
+
+#include <array>
+#include <variant>
+#include <vector>
+
+#include "catalog/plan.h"
+#include "formula/traced.h"
+#include "graph/space.h"
+
+namespace shardplan {
+
+enum class MemoryTerm { kWeights, kGradients, kOptimizer, kActivations, kLogits, kTransient, kBuffers };
+inline constexpr std::size_t kMemoryTermCount = 7;
+const char* name(MemoryTerm term);
+
+template <class N = double>
+struct MemoryBreakdown {
+  std::array<Bytes<N>, kMemoryTermCount> terms{};
+  Bytes<N>& operator[](MemoryTerm t) { return terms[static_cast<std::size_t>(t)]; }
+  const Bytes<N>& operator[](MemoryTerm t) const { return terms[static_cast<std::size_t>(t)]; }
+  Bytes<N> state() const {
+    return (*this)[MemoryTerm::kWeights] + (*this)[MemoryTerm::kGradients] + (*this)[MemoryTerm::kOptimizer];
+  }
+  Bytes<N> total() const {
+    Bytes<N> sum = terms[0];
+    for (std::size_t i = 1; i < kMemoryTermCount; ++i) sum += terms[i];
+    return sum;
+  }
+};
+
+enum class TimeTerm {
+  kGemm,           // matrix products of the layers, forward and backward
+  kAttention,      // attention cores and recurrent scans
+  kMemoryBound,    // norms, rotary embedding, activation functions, residual adds
+  kLogits,         // head and loss
+  kRecompute,      // forward work done again
+  kLaunch,         // device waiting for the host's launches
+  kTensor,         // tensor-parallel collectives
+  kContext,        // context-parallel ring
+  kExpert,         // expert all-to-all
+  kData,           // gradient reduction, parameter gathers
+  kPipelineSends,  // activations between stages
+  kBubble,         // pipeline fill and drain
+  kImbalance,      // waiting for the slowest stage
+  kOptimizer,
+};
+inline constexpr std::size_t kTimeTermCount = 14;
+const char* name(TimeTerm term);
+
+template <class N = double>
+struct TimeEntry {
+  Seconds<N> time{};    // spent in all
+  Seconds<N> hidden{};  // of it, beside other work
+  Seconds<N> exposed() const { return time - hidden; }
+};
+
+/// The communication of one axis in a step: what it costs, what it may hide under.
+template <class N = double>
+struct AxisCost {
+  Seconds<N> latency_term{};    // of one occurrence
+  Seconds<N> bandwidth_term{};  // of one occurrence
+  Seconds<N> window{};          // compute that may run beside one occurrence
+  double occurrences = 0;       // in a step
+  double bytes = 0;             // of one occurrence: the whole vector
+  std::size_t tier = 0;
+  bool hierarchical = false;
+  Seconds<N> outermost_bandwidth_term{};  // the part of bandwidth_term that `tier` takes
+};
+enum class Axis { kTensor, kContext, kExpert, kData, kPipeline };
+inline constexpr std::size_t kAxisCount = 5;
+const char* name(Axis axis);
+
+template <class N = double>
+struct TimeBreakdown {
+  std::array<TimeEntry<N>, kTimeTermCount> terms{};
+  std::array<AxisCost<N>, kAxisCount> axes{};
+  TimeEntry<N>& operator[](TimeTerm t) { return terms[static_cast<std::size_t>(t)]; }
+  const TimeEntry<N>& operator[](TimeTerm t) const { return terms[static_cast<std::size_t>(t)]; }
+  AxisCost<N>& axis(Axis a) { return axes[static_cast<std::size_t>(a)]; }
+  const AxisCost<N>& axis(Axis a) const { return axes[static_cast<std::size_t>(a)]; }
+  /// The step: the sum of the exposed parts.
+  Seconds<N> total() const {
+    Seconds<N> sum = terms[0].exposed();
+    for (std::size_t i = 1; i < kTimeTermCount; ++i) sum += terms[i].exposed();
+    return sum;
+  }
+};
+
+struct Estimate {
+  Plan plan;
+  MemoryBreakdown<> memory;  // of the fullest stage
+  int fullest_stage = 0;
+  Bytes<> usable, hbm;
+  TimeBreakdown<> time;
+  Seconds<> step;
+  TokensPerSecond<> tokens_per_gpu;
+  Ratio<> mfu, hfu;
+  Bytes<> headroom() const { return usable - memory.total(); }
+};
+
+using Outcome = std::variant<Estimate, Violation>;
+
+/// The FLOP convention of mfu and hfu, in words.
+inline constexpr const char* kFlopsConvention =
+    "6 x active matrix parameters + causal attention halved; hfu adds recomputed work";
+
+}  // namespace shardplan

@@ -1,0 +1,166 @@
+#include "estimate/estimator.h"
+
+#include <algorithm>
+
+#include "cost/state.h"
+#include "estimate/formulas.h"
+
+namespace shardplan {
+namespace {
+double d(std::int64_t v) { return static_cast<double>(v); }
+}  // namespace
+
+const char* name(MemoryTerm term) {
+  static constexpr std::array<const char*, kMemoryTermCount> kNames{
+      "weights", "gradients", "optimizer", "activations", "logits", "transient", "buffers"};
+  return kNames[static_cast<std::size_t>(term)];
+}
+
+const char* name(TimeTerm term) {
+  static constexpr std::array<const char*, kTimeTermCount> kNames{
+      "gemm",           "attention",       "memory_bound",     "logits",          "recompute",
+      "launch",         "tensor_parallel", "context_parallel", "expert_parallel", "data_parallel",
+      "pipeline_sends", "pipeline_bubble", "stage_imbalance",  "optimizer"};
+  return kNames[static_cast<std::size_t>(term)];
+}
+
+const char* name(Axis axis) {
+  static constexpr std::array<const char*, kAxisCount> kNames{"tp", "cp", "ep", "dp", "pp"};
+  return kNames[static_cast<std::size_t>(axis)];
+}
+
+Estimator::Estimator(const Question& question)
+    : question_(question),
+      space_(question),
+      kinds_(layer_kinds(question.model)),
+      links_(cluster_links<double>(question.cluster)),
+      traced_links_(cluster_links<Traced>(question.cluster)),
+      parameters_(state_parameters(question.model)),
+      model_source_("model " + question.model.name) {
+  const Model& m = question.model;
+  if (m.declared_parameters) {
+    // Given by hand: the declared count is the truth, spread evenly over the layers.
+    for (LayerOps& kind : kinds_.kinds) {
+      kind.tensor_parameters = *m.declared_parameters / d(static_cast<std::int64_t>(m.layers.size()));
+      kind.replicated_parameters = kind.expert_parameters = 0;
+    }
+    return;
+  }
+  const double table = d(m.vocab * m.hidden);
+  first_edge_tensor_ = m.has_embeddings ? table : 0;
+  first_edge_whole_ = d(m.learned_positions * m.hidden + m.other_parameters);
+  last_edge_tensor_ = m.has_embeddings ? table : 0;  // of its own, or a copy of the tied table
+  last_edge_whole_ = d(m.final_norm_parameters);
+}
+
+Bytes<> Estimator::bytes_per_parameter() const {
+  return question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)].total();
+}
+
+template <class N>
+Bytes<N> Estimator::state_total() const {
+  return call<StateTotal>(StateTotal::In<N>{
+      leaf<N>("parameters", parameters_, model_source_),
+      leaf<N>("state bytes a parameter", bytes_per_parameter(),
+              "framework " + question_.framework.name + ", " + name(question_.workload.optimizer))});
+}
+
+template <class N>
+Bytes<N> Estimator::usable() const {
+  const Cluster& c = question_.cluster;
+  return call<UsableMemory>(
+      UsableMemory::In<N>{leaf<N>("HBM", c.device.memory_reported.value, c.device.memory_reported.source),
+                          leaf<N>("fixed reserve", c.reserve_fixed.value, c.reserve_fixed.source),
+                          leaf<N>("reserve share", c.reserve_share.value, c.reserve_share.source)});
+}
+
+template <class N>
+Bytes<N> Estimator::state_floor(const Bytes<N>& state) const {
+  return call<StateFloor>(StateFloor::In<N>{state, leaf<N>("GPUs", d(question_.cluster.gpus), "question")});
+}
+
+template <class N>
+Ratio<N> Estimator::minimum_gpus(const Bytes<N>& state, const Bytes<N>& usable_bytes) const {
+  return call<MinimumGpus>(MinimumGpus::In<N>{state, usable_bytes});
+}
+
+std::optional<Constraint> Estimator::broken_memory(const MemoryBreakdown<>& memory) const {
+  const Bytes<> usable_bytes = plain(usable<double>());
+  Bytes<> sum = memory.state();
+  if (sum > usable_bytes) return Constraint::kState;
+  sum += memory[MemoryTerm::kActivations];
+  if (sum > usable_bytes) return Constraint::kActivations;
+  sum += memory[MemoryTerm::kLogits];
+  if (sum > usable_bytes) return Constraint::kLogits;
+  if (memory.total() > usable_bytes) return Constraint::kTransients;
+  return std::nullopt;
+}
+
+Outcome Estimator::estimate(const Plan& plan) const {
+  if (auto illegal = space_.violation(plan)) return *illegal;
+  int stage = 0;
+  const MemoryBreakdown<> memory = fullest_memory<double>(plan, stage);
+  if (const auto broken = broken_memory(memory)) {
+    return Violation{*broken, memory.total().raw(), usable<double>().raw(), "stage " + std::to_string(stage)};
+  }
+  return complete(plan, memory, stage);
+}
+
+double Estimator::model_flops_forward_per_token(double& attention) const {
+  double parameters = 0;
+  attention = 0;
+  const double sequence = d(question_.workload.sequence);
+  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+    const LayerOps& ops = kinds_.kinds[k];
+    const double layers = d(kinds_.count(k, 0, static_cast<std::int64_t>(question_.model.layers.size())));
+    for (const Gemm& g : ops.gemms) {
+      const bool expert = g.cut == GemmCut::kExpertColumn || g.cut == GemmCut::kExpertRow;
+      parameters += layers * g.in * g.out * (expert ? ops.top_k : 1.0);
+    }
+    if (ops.has_attention_core) {
+      const bool windowed = ops.attended > 0 && ops.attended < sequence;
+      const double keys = windowed ? ops.attended : sequence * work::kCausalShare;
+      attention += layers * work::kMultiplyAdd * keys * ops.heads * (ops.qk_dim + ops.value_dim);
+    }
+    attention += layers * ops.linear_state_flops;
+  }
+  return parameters + d(question_.model.vocab * question_.model.hidden);
+}
+
+Estimate Estimator::complete(const Plan& plan, const MemoryBreakdown<>& memory, int stage) const {
+  Estimate e;
+  e.plan = plan;
+  e.memory = memory;
+  e.fullest_stage = stage;
+  e.usable = usable<double>();
+  e.hbm = question_.cluster.device.memory_reported.value;
+  e.time = time<double>(plan);
+  e.step = e.time.total();
+  const double batch = d(std::int64_t{plan.dp} * plan.micro_batch * plan.grad_accumulation);
+  const double step_tokens = batch * d(question_.workload.sequence);
+  e.tokens_per_gpu = tokens(step_tokens / d(plan.gpus())) / e.step;
+  double attention = 0;
+  const double matmul = model_flops_forward_per_token(attention);
+  const Flops<> needed =
+      call<ModelFlops>(ModelFlops::In<double>{ratio(step_tokens), ratio(matmul), flops(attention)});
+  const auto& peak = question_.cluster.device.peak[static_cast<std::size_t>(question_.workload.precision)];
+  const Flops<> possible = e.step * peak->value * ratio(d(plan.gpus()));
+  e.mfu = needed / possible;
+  Flops<> again = flops(0);
+  if (plan.recompute == Recompute::kFull)
+    again = flops(step_tokens * (work::kMultiplyAdd * matmul + attention));
+  if (plan.recompute == Recompute::kSelective) again = flops(step_tokens * attention);
+  e.hfu = (needed + again) / possible;
+  return e;
+}
+
+#define SHARDPLAN_INSTANTIATE(N)                                      \
+  template Bytes<N> Estimator::state_total<N>() const;                \
+  template Bytes<N> Estimator::usable<N>() const;                     \
+  template Bytes<N> Estimator::state_floor<N>(const Bytes<N>&) const; \
+  template Ratio<N> Estimator::minimum_gpus<N>(const Bytes<N>&, const Bytes<N>&) const;
+SHARDPLAN_INSTANTIATE(double)
+SHARDPLAN_INSTANTIATE(Traced)
+#undef SHARDPLAN_INSTANTIATE
+
+}  // namespace shardplan

@@ -1,0 +1,129 @@
+// The one composition: question and plan to estimate, or to the violated constraint. Cheap memory check
+// first.
+//
+//   Estimator estimator(question);
+//   Outcome outcome = estimator.estimate(plan);                         // numbers, as fast as they come
+//   auto memory = estimator.stage_memory<Traced>(plan, 0);              // the same arithmetic with its
+//   explanation
+//
+// Prepared once for a question: distinct layers, links, constants. No allocation for each plan when N is
+// double.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cost/group_collectives.h"
+#include "estimate/estimate.h"
+#include "graph/layer_ops.h"
+#include "graph/stages.h"
+
+namespace shardplan {
+
+class Estimator {
+ public:
+  /// Distinct layers of one model; published architectures have at most a handful.
+  static constexpr std::size_t kMaxKinds = 64;
+
+  explicit Estimator(const Question& question);
+  Estimator(Question&&) = delete;
+
+  const Question& question() const { return question_; }
+  const Space& space() const { return space_; }
+
+  /// Legal, fits, and how long it takes; or the first constraint that fails.
+  Outcome estimate(const Plan& plan) const;
+  /// Memory of the fullest stage without asking whether it fits. `stage` says which.
+  template <class N>
+  MemoryBreakdown<N> fullest_memory(const Plan& plan, int& stage) const;
+  template <class N>
+  MemoryBreakdown<N> stage_memory(const Plan& plan, int stage) const;
+  /// What one layer of the model's first kind keeps for one micro-batch, under each activation model.
+  template <class N>
+  Bytes<N> layer_activations(const Plan& plan, std::size_t kind, ActivationModel model) const;
+  template <class N>
+  TimeBreakdown<N> time(const Plan& plan) const;
+  /// Step, utilisation and throughput from a time breakdown; fills an Estimate that is known to fit.
+  Estimate complete(const Plan& plan, const MemoryBreakdown<>& memory, int stage) const;
+
+  /// State of the whole model, and the floor 16 Psi / N against usable memory.
+  template <class N>
+  Bytes<N> state_total() const;
+  template <class N>
+  Bytes<N> usable() const;
+  template <class N>
+  Bytes<N> state_floor(const Bytes<N>& state) const;
+  template <class N>
+  Ratio<N> minimum_gpus(const Bytes<N>& state, const Bytes<N>& usable_bytes) const;
+  double parameters() const { return parameters_; }
+  Bytes<> bytes_per_parameter() const;
+  /// The memory constraint that a breakdown breaks, if any.
+  std::optional<Constraint> broken_memory(const MemoryBreakdown<>& memory) const;
+
+  const LayerKinds& kinds() const { return kinds_; }
+
+ private:
+  template <class N>
+  struct LayerTime;
+  template <class N>
+  struct Rates;
+
+  bool keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const;
+  /// Width of a weight as it is gathered: FSDP keeps fp32 shards and gathers 16 bits.
+  const Sourced<Bytes<>>& gathered_weight() const;
+  double stage_parameters(const Plan& plan, int stage, double& expert) const;
+  template <class N>
+  void add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;
+  template <class N>
+  Bytes<N> live_activations(const Plan& plan, int stage) const;
+  template <class N>
+  Bytes<N> stage_transient(const Plan& plan, int stage, const Bytes<N>& logits) const;
+  template <class N>
+  Ratio<N> micro_batch_tokens(const Plan& plan) const;
+  template <class N>
+  Ratio<N> routed_tokens(const Plan& plan) const;
+  template <class N>
+  Seconds<N> gemm_time(const Rates<N>& rates, double groups, const Ratio<N>& m, const Ratio<N>& n,
+                       const Ratio<N>& k) const;
+  template <class N>
+  void add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
+  template <class N>
+  void add_attention(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
+  template <class N>
+  void add_memory_bound(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
+                        LayerTime<N>& layer) const;
+  template <class N>
+  void add_layer_collectives(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
+                             LayerTime<N>& layer, TimeBreakdown<N>& time) const;
+  template <class N>
+  LayerTime<N> layer_time(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
+                          const std::vector<Link<N>>& links, TimeBreakdown<N>& time) const;
+  template <class N>
+  void logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>& forward, Seconds<N>& backward) const;
+  template <class N>
+  void add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links, const Seconds<N>& forward,
+                         const Seconds<N>& backward, TimeBreakdown<N>& time) const;
+  template <class N>
+  void add_pipeline(const Plan& plan, const std::array<double, kMaxKinds>& layer_seconds,
+                    const Seconds<N>& head, const Seconds<N>& average, TimeBreakdown<N>& time) const;
+  template <class N>
+  const std::vector<Link<N>>& links() const;
+  template <class N>
+  Ratio<N> contention() const {
+    const auto& share = question_.cluster.device.efficiency.contention;
+    return leaf<N>("contention", share.value, share.source);
+  }
+  double model_flops_forward_per_token(double& attention) const;
+
+  const Question& question_;
+  Space space_;
+  LayerKinds kinds_;
+  std::vector<Link<double>> links_;
+  std::vector<Link<Traced>> traced_links_;
+  double parameters_ = 0;
+  // First and last stage's parameters outside layers (embedding, head, final norm), of the whole model.
+  double first_edge_tensor_ = 0, first_edge_whole_ = 0, last_edge_tensor_ = 0, last_edge_whole_ = 0;
+  std::string model_source_;
+};
+
+}  // namespace shardplan

@@ -1,0 +1,30 @@
+// The list of all formulas. Everything that walks them (example tests, Traced == double, the reference,
+// explain) uses it.
+#pragma once
+
+#include "cost/activations_ops.h"
+#include "cost/activations_paper.h"
+#include "cost/collectives.h"
+#include "cost/compute.h"
+#include "cost/decode.h"
+#include "cost/pipeline.h"
+#include "cost/state.h"
+#include "formula/registry.h"
+
+namespace shardplan {
+
+using AllFormulas =
+    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
+                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
+                NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
+                MoeActivations,                                                                        //
+                LayerBackwardTransient, GatheredLayers,                                                //
+                RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
+                AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage,
+                BackwardWindow, ExposedTime,
+                RequiredBandwidth,                                                                 //
+                GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
+                PipelineBubble, StageImbalance, PipelineSends,                                     //
+                KvBytesPerToken, DecodeWeightRead, DecodeKvRead, PrefillCompute, DecodeThroughput>;
+
+}  // namespace shardplan

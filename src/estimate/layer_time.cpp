@@ -1,0 +1,254 @@
+// Time of one layer: matrix products, attention core, memory-bound passes, its collectives.
+#include "estimate/layer_time.h"
+
+#include "cost/group_collectives.h"
+
+namespace shardplan {
+namespace {
+
+double d(std::int64_t v) { return static_cast<double>(v); }
+
+// Passes over the residual stream: a norm reads and writes, a residual add reads two and writes one.
+constexpr double kNormPasses = 2, kResidualPasses = 3;
+// Rotary embedding reads and writes query, key and value.
+constexpr double kRotaryPasses = 2;
+// Routed tokens are written and read by the permutation and again by its inverse.
+constexpr double kPermutePasses = 4;
+// The backward pass of a memory-bound kernel reads its input and the gradient, and writes one.
+constexpr double kBackwardPasses = 2;
+// Kernels of a layer's forward pass: attention block, MLP, routed experts, recurrent mixer.
+constexpr double kAttentionKernels = 14, kMlpKernels = 8, kMoeKernels = 25, kRecurrentKernels = 15;
+// Reads and writes of a logit in the loss: cast, maximum, exponential sum, gradient.
+constexpr double kLogitPasses = 5;
+
+// What a device that has no figure for a precision is taken to reach in it: what it reaches in 16 bits.
+const Sourced<Ratio<>>& share(const std::array<std::optional<Sourced<Ratio<>>>, kPrecisionCount>& shares,
+                              Precision precision) {
+  for (const Precision p : {precision, Precision::kBf16, Precision::kFp16}) {
+    const auto& found = shares[static_cast<std::size_t>(p)];
+    if (found) return *found;
+  }
+  static const Sourced<Ratio<>> kNone{};
+  return kNone;
+}
+
+Bytes<> operand_bytes(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+    case Precision::kTf32:
+      return bytes(4);
+    case Precision::kFp8:
+    case Precision::kInt8:
+      return bytes(1);
+    case Precision::kFp4:
+      return bytes(0.5);
+    default:
+      return bytes(2);
+  }
+}
+
+Precision sixteen_bit(const Device& device) {
+  return device.peak[static_cast<std::size_t>(Precision::kBf16)] ? Precision::kBf16 : Precision::kFp16;
+}
+
+template <class N>
+FlopsPerSecond<N> reached(const Device& device, Precision precision, const Sourced<Ratio<>>& efficiency) {
+  const auto& peak = *device.peak[static_cast<std::size_t>(precision)];
+  return leaf<N>("dense peak", peak.value, peak.source) *
+         leaf<N>("share of the peak that is reached", efficiency.value, efficiency.source);
+}
+
+}  // namespace
+
+template <class N>
+Estimator::Rates<N>::Rates(const Device& device, Precision precision)
+    : gemm(reached<N>(device, precision, share(device.efficiency.gemm, precision))),
+      logits(reached<N>(device, sixteen_bit(device), share(device.efficiency.gemm, sixteen_bit(device)))),
+      attention(reached<N>(device, sixteen_bit(device), device.efficiency.attention)),
+      k_half(leaf<N>("inner dimension at half rate", share(device.efficiency.gemm_k_half, precision).value,
+                     share(device.efficiency.gemm_k_half, precision).source)),
+      element(leaf<N>("bytes of an operand", operand_bytes(precision), name(precision))),
+      activation(leaf<N>("bytes of an activation", bytes(2), "16-bit activations")),
+      memory(leaf<N>("HBM bandwidth", device.memory_bandwidth.value, device.memory_bandwidth.source) *
+             leaf<N>("share of HBM bandwidth reached", device.efficiency.memory.value,
+                     device.efficiency.memory.source)),
+      launch(leaf<N>("launch time of a kernel", device.efficiency.kernel_launch.value,
+                     device.efficiency.kernel_launch.source)) {}
+
+template <class N>
+Seconds<N> Estimator::gemm_time(const Rates<N>& rates, double groups, const Ratio<N>& m, const Ratio<N>& n,
+                                const Ratio<N>& k) const {
+  return call<GemmTime>(GemmTime::In<N>{leaf<N>("groups", groups, "experts on the rank"), m, n, k, rates.gemm,
+                                        rates.k_half, rates.element, rates.memory});
+}
+
+template <class N>
+void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
+                          LayerTime<N>& layer) const {
+  const Ratio<N> t = micro_batch_tokens<N>(plan), routed = routed_tokens<N>(plan);
+  for (const Gemm& gemm : ops.gemms) {
+    const bool expert = gemm.cut == GemmCut::kExpertColumn || gemm.cut == GemmCut::kExpertRow;
+    const double split = expert ? plan.etp : (gemm.cut == GemmCut::kWhole ? 1 : plan.tp);
+    const bool column = gemm.cut == GemmCut::kColumn || gemm.cut == GemmCut::kExpertColumn;
+    const double groups = expert ? ops.experts / plan.ep : 1;
+    const char* source = gemm.name;
+    const Ratio<N> out = leaf<N>("columns on the rank", column ? gemm.out / split : gemm.out, source);
+    const Ratio<N> in = leaf<N>("rows on the rank",
+                                column || gemm.cut == GemmCut::kWhole ? gemm.in : gemm.in / split, source);
+    Ratio<N> rows = gemm.cut == GemmCut::kWhole ? routed : t;
+    // Balanced routing: each expert of the rank gets the same share of the rows sent to it.
+    if (expert)
+      rows = routed * leaf<N>("rows of one expert for each routed token", ops.top_k * plan.etp / groups,
+                              "balanced routing");
+    layer.gemm_forward += gemm_time<N>(rates, groups, rows, out, in);
+    layer.gemm_backward +=
+        gemm_time<N>(rates, groups, rows, in, out) + gemm_time<N>(rates, groups, in, out, rows);
+  }
+}
+
+template <class N>
+void Estimator::add_attention(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
+                              LayerTime<N>& layer) const {
+  const Ratio<N> t = micro_batch_tokens<N>(plan);
+  if (ops.has_attention_core) {
+    const double sequence = d(question_.workload.sequence);
+    const bool windowed = ops.attended > 0 && ops.attended < sequence;
+    layer.attention_forward = call<AttentionTime>(AttentionTime::In<N>{
+        t, leaf<N>(windowed ? "window" : "sequence", windowed ? ops.attended : sequence, "workload"),
+        leaf<N>("heads on the rank", ops.heads / plan.tp, model_source_),
+        leaf<N>("dimensions of a head", ops.qk_dim + ops.value_dim, model_source_),
+        leaf<N>("share of keys met", windowed ? 1.0 : work::kCausalShare, "causal mask"), rates.attention});
+  } else if (ops.linear_state_flops > 0) {
+    layer.attention_forward = t *
+                              leaf<N>("FLOP of the recurrent state a token",
+                                      flops(ops.linear_state_flops / plan.tp), model_source_) /
+                              rates.attention;
+  }
+  layer.attention_backward = layer.attention_forward * Ratio<N>(N(work::kAttentionBackward));
+}
+
+template <class N>
+void Estimator::add_memory_bound(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
+                                 LayerTime<N>& layer) const {
+  double passes = kNormPasses + kResidualPasses,
+         kernels = ops.has_attention_core ? kAttentionKernels : kRecurrentKernels;
+  double inner = kRotaryPasses * (ops.query_width + ops.kv_width) + ops.mixer_extra_width;
+  if (ops.mlp_matrices > 0) {
+    passes += kNormPasses + kResidualPasses;
+    inner += (ops.mlp_matrices + 1) * (ops.mlp_width + ops.shared_width);
+    kernels += ops.experts > 0 ? kMoeKernels : kMlpKernels;
+  }
+  inner /= plan.tp;
+  const double sharers = plan.sequence_parallel ? plan.tp : 1;
+  if (ops.experts > 0) {
+    // Rows of routed tokens, spread over the tokens of the micro-batch.
+    const double rows = ops.top_k / sharers;
+    inner += rows * (kPermutePasses * d(question_.model.hidden) + (ops.mlp_matrices + 1) * ops.expert_width);
+  }
+  layer.memory_forward = call<MemoryBoundTime>(
+      MemoryBoundTime::In<N>{micro_batch_tokens<N>(plan),
+                             leaf<N>("passes over the residual stream", passes, "norms and residual adds"),
+                             leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+                             leaf<N>("sequence-parallel degree", sharers, "plan"),
+                             leaf<N>("inner elements read and written a token", inner, model_source_),
+                             rates.activation, rates.memory});
+  layer.memory_backward = layer.memory_forward * Ratio<N>(N(kBackwardPasses));
+  const auto idle = [&](const Seconds<N>& device, double count) {
+    return call<LaunchFloor>(
+        LaunchFloor::In<N>{device, leaf<N>("kernels", count, "kernels of one layer"), rates.launch});
+  };
+  layer.launch = idle(layer.forward(), kernels) + idle(layer.backward(), kBackwardPasses * kernels);
+}
+
+template <class N>
+void Estimator::add_layer_collectives(const Plan& plan, const LayerOps& ops,
+                                      const std::vector<Link<N>>& links, LayerTime<N>& layer,
+                                      TimeBreakdown<N>& time) const {
+  const Cluster& cluster = question_.cluster;
+  const Bytes<N> element = leaf<N>("bytes of an activation", bytes(2), "16-bit activations");
+  const Ratio<N> t = micro_batch_tokens<N>(plan),
+                 hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
+  const auto record = [&](Axis axis, const GroupCost<N>& cost, const Bytes<N>& size,
+                          const Seconds<N>& window) {
+    AxisCost<N>& a = time.axis(axis);
+    a = {cost.cost.latency_term, cost.cost.bandwidth_term, window,           a.occurrences,
+         value_of(size),         cost.tier,                cost.hierarchical, cost.outermost_bandwidth_term};
+  };
+  if (plan.tp > 1) {
+    const Bytes<N> size = named("activation of one micro-batch", t * hidden * element);
+    const auto cost = group_collective<N>(Collective::kAllReduce, size, links, cluster, tensor_group(plan));
+    // One for the mixer, one for the MLP; experts without their own tensor parallelism need none.
+    const bool mlp = ops.mlp_matrices > 0 && (ops.experts == 0 || ops.shared_width > 0 || plan.etp > 1);
+    const double each = mlp ? 2 : 1;
+    layer.tensor = cost.cost.total() * Ratio<N>(N(each));
+    record(Axis::kTensor, cost, size, Seconds<N>(N(0.0)));
+  }
+  if (ops.experts > 0 && plan.ep > 1) {
+    const Bytes<N> size =
+        named("routed tokens", routed_tokens<N>(plan) * leaf<N>("experts a token", ops.top_k, model_source_) *
+                                   hidden * element);
+    const auto cost = group_collective<N>(Collective::kAllToAll, size, links, cluster, expert_group(plan));
+    layer.expert = 2.0 * cost.cost.total();  // dispatch and combine
+    record(Axis::kExpert, cost, size, Seconds<N>(N(0.0)));
+  }
+  if (plan.cp > 1 && ops.has_attention_core) {
+    // The ring passes every rank's keys and values to all others: an all-gather in cp - 1 sends.
+    const Bytes<N> size = named("keys and values of the sequence",
+                                t * leaf<N>("key and value width", ops.kv_width / plan.tp, model_source_) *
+                                    element * leaf<N>("context-parallel degree", plan.cp, "plan"));
+    const auto cost = group_collective<N>(Collective::kAllGather, size, links, cluster, context_group(plan));
+    layer.context_forward = cost.cost.total();
+    layer.context_backward = 2.0 * cost.cost.total();  // keys and values again, and their gradients
+    const auto exposed = [&](const Seconds<N>& ring, const Seconds<N>& window) {
+      return call<ExposedTime>(ExposedTime::In<N>{ring, window, contention<N>()});
+    };
+    layer.context_forward_exposed = exposed(layer.context_forward, layer.attention_forward);
+    layer.context_backward_exposed = exposed(layer.context_backward, layer.attention_backward);
+    record(Axis::kContext, cost, size, layer.attention_forward);
+  }
+}
+
+template <class N>
+Estimator::LayerTime<N> Estimator::layer_time(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
+                                              const std::vector<Link<N>>& links,
+                                              TimeBreakdown<N>& time) const {
+  LayerTime<N> layer;
+  add_gemms<N>(plan, ops, rates, layer);
+  add_attention<N>(plan, ops, rates, layer);
+  add_memory_bound<N>(plan, ops, rates, layer);
+  add_layer_collectives<N>(plan, ops, links, layer, time);
+  if (plan.recompute == Recompute::kFull) {
+    layer.recompute = layer.forward() + layer.tensor + layer.expert + layer.context_forward_exposed;
+  } else if (plan.recompute == Recompute::kSelective) {
+    layer.recompute = layer.attention_forward;
+  }
+  return layer;
+}
+
+template <class N>
+void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>& forward,
+                            Seconds<N>& backward) const {
+  if (question_.model.vocab == 0) return;
+  const Ratio<N> t = micro_batch_tokens<N>(plan);
+  const Ratio<N> out = leaf<N>("vocabulary on the rank", d(question_.model.vocab) / plan.tp, model_source_);
+  const Ratio<N> in = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
+  const auto product = [&](const Ratio<N>& m, const Ratio<N>& n, const Ratio<N>& k) {
+    return call<GemmTime>(GemmTime::In<N>{leaf<N>("groups", 1, "head"), m, n, k, rates.logits, rates.k_half,
+                                          rates.activation, rates.memory});
+  };
+  const Seconds<N> loss =
+      named("passes over the logits", t * out * Ratio<N>(N(kLogitPasses)) * rates.activation / rates.memory);
+  forward = product(t, out, in) + loss;
+  backward = product(t, in, out) + product(in, out, t) + loss;
+}
+
+#define SHARDPLAN_INSTANTIATE(N)                                                                            \
+  template struct Estimator::Rates<N>;                                                                      \
+  template Estimator::LayerTime<N> Estimator::layer_time<N>(                                                \
+      const Plan&, const LayerOps&, const Rates<N>&, const std::vector<Link<N>>&, TimeBreakdown<N>&) const; \
+  template void Estimator::logits_time<N>(const Plan&, const Rates<N>&, Seconds<N>&, Seconds<N>&) const;
+SHARDPLAN_INSTANTIATE(double)
+SHARDPLAN_INSTANTIATE(Traced)
+#undef SHARDPLAN_INSTANTIATE
+
+}  // namespace shardplan

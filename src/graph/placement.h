@@ -1,0 +1,64 @@
+// Where the ranks of a group sit: how many of them share each tier of the cluster.
+//
+// Ranks are placed innermost first in the order tensor, context, data, pipeline; expert groups take
+// consecutive ranks of tensor x context x data. A group is `count` ranks, `stride` GPUs apart.
+//
+//   members(cluster, {8, 8})   // 8 ranks, one in each 8-GPU node: {1 in the node, 8 on the network}
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "catalog/cluster.h"
+#include "catalog/plan.h"
+
+namespace shardplan {
+
+inline constexpr std::size_t kMaxTiers = 6;
+
+struct Group {
+  std::int64_t stride = 1;
+  std::int64_t count = 1;
+  std::int64_t span() const { return stride * count; }
+};
+
+/// For each tier, into how many parts the group is cut there: their product is the group's size.
+/// A ring inside tier i joins `ranks[i]` ranks; the tiers below it have already been reduced.
+struct TierShares {
+  std::array<std::int64_t, kMaxTiers> ranks{};
+  std::size_t tiers = 0;
+  /// The outermost tier that the group crosses.
+  std::size_t outermost = 0;
+};
+
+inline TierShares members(const Cluster& cluster, const Group& group) {
+  TierShares shares;
+  shares.tiers = cluster.tiers.size();
+  std::int64_t inside = 1;  // ranks of the group inside one unit of the tier below
+  for (std::size_t i = 0; i < shares.tiers; ++i) {
+    const bool last = i + 1 == shares.tiers;
+    std::int64_t held = last ? group.count : cluster.tiers[i].size / group.stride;
+    held = held < inside ? inside : (held > group.count ? group.count : held);
+    // A group that does not fill whole units still needs the next tier for the rest: round up.
+    shares.ranks[i] = last ? (group.count + inside - 1) / inside : held / inside;
+    if (shares.ranks[i] < 1) shares.ranks[i] = 1;
+    inside *= shares.ranks[i];
+    if (shares.ranks[i] > 1) shares.outermost = i;
+  }
+  return shares;
+}
+
+inline Group tensor_group(const Plan& p) { return {1, p.tp}; }
+inline Group context_group(const Plan& p) { return {p.tp, p.cp}; }
+/// Ranks that hold the same dense weights: data and context parallel together.
+inline Group dense_shard_group(const Plan& p) { return {p.tp, std::int64_t{p.dp} * p.cp}; }
+inline Group expert_group(const Plan& p) { return {p.etp, p.ep}; }
+/// Ranks that hold the same experts.
+inline Group expert_shard_group(const Plan& p) {
+  const std::int64_t stride = std::int64_t{p.ep} * p.etp;
+  return {stride, std::int64_t{p.dp} * p.cp * p.tp / stride};
+}
+/// Neighbouring pipeline stages.
+inline Group pipeline_pair(const Plan& p) { return {std::int64_t{p.tp} * p.cp * p.dp, p.pp > 1 ? 2 : 1}; }
+
+}  // namespace shardplan

@@ -1,0 +1,271 @@
+#include "graph/space.h"
+
+#include <algorithm>
+
+namespace shardplan {
+namespace {
+
+struct Limits {
+  std::int64_t& heads;
+  std::int64_t& widths;
+  std::int64_t& experts;
+  std::int64_t& expert_widths;
+  std::vector<std::int64_t>& kv_heads;
+
+  void operator()(const Attention& a) const {
+    heads = std::gcd(heads, a.heads);
+    kv_heads.push_back(a.kv_heads);
+  }
+  void operator()(const LatentAttention& a) const { heads = std::gcd(heads, a.heads); }
+  void operator()(const Mamba2& m) const { heads = std::gcd(heads, m.heads); }
+  void operator()(const GatedDeltaNet& g) const {
+    heads = std::gcd(std::gcd(heads, g.value_heads), g.key_heads);
+  }
+  void operator()(const OtherMixer& o) const {
+    heads = std::gcd(heads, o.heads);
+    kv_heads.push_back(o.kv_heads);
+  }
+  void operator()(const NoMixer&) const {}
+  void operator()(const DenseMlp& m) const { widths = std::gcd(widths, m.width); }
+  void operator()(const MoeMlp& m) const {
+    experts = std::gcd(experts, m.experts);
+    expert_widths = std::gcd(expert_widths, m.width);
+    if (m.shared_width > 0) widths = std::gcd(widths, m.shared_width);
+  }
+  void operator()(const NoMlp&) const {}
+};
+
+bool divides(std::int64_t degree, std::int64_t what) { return what % degree == 0; }
+
+/// The candidates of an axis: what was fixed, or all that could be.
+template <class T>
+std::vector<T> choices(const std::optional<T>& fixed, std::vector<T> all) {
+  return fixed ? std::vector<T>{*fixed} : all;
+}
+
+std::vector<std::int32_t> narrow(const std::vector<std::int64_t>& values) {
+  return {values.begin(), values.end()};
+}
+
+std::string says(const char* axis, std::int64_t degree, std::int64_t what, const char* of) {
+  return std::string(axis) + " " + std::to_string(degree) + " does not divide " + std::to_string(what) + " " +
+         of;
+}
+
+}  // namespace
+
+const char* name(Constraint constraint) {
+  static constexpr std::array<const char*, kConstraintCount> kNames{
+      "gpu_count", "heads", "widths", "layers",      "sequence", "experts",   "batch",
+      "schedule",  "zero",  "state",  "activations", "logits",   "transients"};
+  return kNames[static_cast<std::size_t>(constraint)];
+}
+
+std::vector<std::int64_t> divisors(std::int64_t n) {
+  std::vector<std::int64_t> low, high;
+  for (std::int64_t i = 1; i * i <= n; ++i) {
+    if (n % i != 0) continue;
+    low.push_back(i);
+    if (i != n / i) high.push_back(n / i);
+  }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
+
+Space::Space(const Question& question)
+    : question_(question), layers_(static_cast<std::int64_t>(question.model.layers.size())) {
+  const Limits limits{heads_, widths_, experts_, expert_widths_, kv_heads_};
+  for (const Layer& layer : question.model.layers) {
+    std::visit(limits, layer.mixer);
+    std::visit(limits, layer.mlp);
+  }
+  std::sort(kv_heads_.begin(), kv_heads_.end());
+  kv_heads_.erase(std::unique(kv_heads_.begin(), kv_heads_.end()), kv_heads_.end());
+}
+
+bool Space::kv_heads_allow(std::int64_t tp) const {
+  // Fewer key-value heads than ranks: each head is replicated, which needs whole multiples.
+  return std::all_of(kv_heads_.begin(), kv_heads_.end(),
+                     [&](std::int64_t kv) { return divides(tp, kv) || divides(kv, tp); });
+}
+
+std::optional<Constraint> Space::first_broken(const Plan& p) const {
+  const Training& w = question_.workload;
+  if (p.gpus() != question_.cluster.gpus) return Constraint::kGpuCount;
+  if (!divides(p.tp, heads_) || !kv_heads_allow(p.tp)) return Constraint::kHeads;
+  if (!divides(p.tp, widths_) || !divides(p.etp, expert_widths_)) return Constraint::kWidths;
+  const std::int64_t chunks = std::int64_t{p.pp} * p.interleave;
+  if (chunks > layers_ || (p.interleave > 1 && !divides(chunks, layers_))) return Constraint::kLayers;
+  // Causal context parallelism gives each rank two slices, an early and a late one, to balance the work.
+  const std::int64_t slices = p.cp > 1 ? 2 * std::int64_t{p.cp} : 1;
+  if (!divides(slices, w.sequence) ||
+      (p.sequence_parallel && !divides(std::int64_t{p.cp} * p.tp, w.sequence))) {
+    return Constraint::kSequence;
+  }
+  const std::int64_t expert_ranks = std::int64_t{p.dp} * p.cp * p.tp;
+  const bool expert_axes = p.ep > 1 || p.etp > 1;
+  if (expert_axes && (experts_ == 0 || !divides(p.ep, experts_) || (p.etp != 1 && p.etp != p.tp) ||
+                      !divides(std::int64_t{p.ep} * p.etp, expert_ranks))) {
+    return Constraint::kExperts;
+  }
+  if (w.global_batch > 0 && std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation != w.global_batch) {
+    return Constraint::kBatch;
+  }
+  const bool interleaved = p.interleave > 1;
+  if (interleaved != (p.schedule == Schedule::kInterleaved) || (p.pp == 1 && p.schedule != Schedule::k1F1B) ||
+      (interleaved && p.grad_accumulation % p.pp != 0) ||
+      (p.schedule != Schedule::k1F1B && p.schedule != Schedule::kInterleaved &&
+       p.schedule != Schedule::kGpipe)) {
+    return Constraint::kSchedule;
+  }
+  if (!question_.framework.zero[static_cast<std::size_t>(p.zero_stage)].allowed ||
+      (p.zero_stage > 0 && p.dp * p.cp == 1)) {
+    return Constraint::kZero;
+  }
+  if (p.sequence_parallel && p.tp == 1) return Constraint::kSequence;
+  return std::nullopt;
+}
+
+std::optional<Violation> Space::violation(const Plan& p) const {
+  const auto broken = first_broken(p);
+  if (!broken) return std::nullopt;
+  const auto num = [](std::int64_t v) { return std::to_string(v); };
+  Violation v{*broken, 0, 0, {}};
+  const auto set = [&](std::int64_t required, std::int64_t available, std::string where) {
+    v.required = static_cast<double>(required);
+    v.available = static_cast<double>(available);
+    v.where = std::move(where);
+  };
+  const std::int64_t batch = question_.workload.global_batch, sequence = question_.workload.sequence;
+  switch (*broken) {
+    case Constraint::kGpuCount:
+      set(p.gpus(), question_.cluster.gpus,
+          "dp " + num(p.dp) + " x tp " + num(p.tp) + " x pp " + num(p.pp) + " x cp " + num(p.cp) + " = " +
+              num(p.gpus()) + ", and there are " + num(question_.cluster.gpus) + " GPUs");
+      break;
+    case Constraint::kHeads:
+      set(p.tp, heads_,
+          divides(p.tp, heads_)
+              ? "tp " + num(p.tp) + " neither divides nor is a multiple of the key-value heads"
+              : says("tp", p.tp, heads_, "attention heads"));
+      break;
+    case Constraint::kWidths:
+      if (!divides(p.tp, widths_)) {
+        set(p.tp, widths_, says("tp", p.tp, widths_, "(MLP width)"));
+      } else {
+        set(p.etp, expert_widths_, says("etp", p.etp, expert_widths_, "(expert width)"));
+      }
+      break;
+    case Constraint::kLayers:
+      set(std::int64_t{p.pp} * p.interleave, layers_,
+          "pp " + num(p.pp) + " x interleave " + num(p.interleave) + " chunks over " + num(layers_) +
+              " layers: at least one layer a chunk, and equal chunks when interleaved");
+      break;
+    case Constraint::kSequence:
+      set(std::int64_t{p.cp} * p.tp, sequence,
+          p.tp == 1 && p.sequence_parallel ? "sequence parallelism needs tp > 1"
+                                           : "cp " + num(p.cp) + " (two slices each) and tp " + num(p.tp) +
+                                                 " must divide the sequence of " + num(sequence) + " tokens");
+      break;
+    case Constraint::kExperts:
+      set(p.ep, experts_,
+          experts_ == 0 ? "ep " + num(p.ep) + " for a model without experts"
+                        : "ep " + num(p.ep) + " (etp " + num(p.etp) + ", 1 or tp) must divide " +
+                              num(experts_) + " experts and, times etp, the " +
+                              num(std::int64_t{p.dp} * p.cp * p.tp) + " ranks of dp x cp x tp");
+      break;
+    case Constraint::kBatch:
+      set(std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation, batch,
+          "dp " + num(p.dp) + " x micro-batch " + num(p.micro_batch) + " x " + num(p.grad_accumulation) +
+              " micro-batches is not the global batch of " + num(batch) + " sequences");
+      break;
+    case Constraint::kSchedule:
+      set(p.interleave, p.pp,
+          std::string("schedule ") + name(p.schedule) + " with interleave " + num(p.interleave) + " on pp " +
+              num(p.pp) +
+              ": interleaving needs pp > 1, the interleaved schedule and a multiple of pp micro-batches");
+      break;
+    case Constraint::kZero:
+      set(p.zero_stage, 0,
+          p.dp * p.cp == 1 && p.zero_stage > 0
+              ? "ZeRO " + num(p.zero_stage) + " with one replica has nothing to shard over"
+              : question_.framework.name + " has no ZeRO stage " + num(p.zero_stage));
+      break;
+    default:
+      break;
+  }
+  return v;
+}
+
+void Space::for_each_inside(const FixedAxes& fixed, Plan p, const std::function<void(const Plan&)>& visit,
+                            std::int64_t& count) const {
+  // Without a global batch each replica runs as many micro-batches as there are stages, of one sequence if
+  // not said.
+  const bool open = question_.workload.global_batch == 0;
+  const std::int64_t batch =
+      open ? std::int64_t{p.dp} * p.pp * fixed.micro_batch.value_or(1) : question_.workload.global_batch;
+  if (batch % p.dp != 0) return;
+  const auto micro_batches =
+      choices(fixed.micro_batch, open ? std::vector<std::int32_t>{1} : narrow(divisors(batch / p.dp)));
+  const auto chunk_counts =
+      choices(fixed.interleave, p.pp > 1 && layers_ % p.pp == 0 ? narrow(divisors(layers_ / p.pp))
+                                                                : std::vector<std::int32_t>{1});
+  const auto stages = choices(fixed.zero_stage, std::vector<std::int8_t>{0, 1, 2, 3});
+  const auto recomputes = choices(
+      fixed.recompute, std::vector<Recompute>{Recompute::kNone, Recompute::kSelective, Recompute::kFull});
+  for (const auto micro_batch : micro_batches) {
+    if (micro_batch < 1 || (batch / p.dp) % micro_batch != 0) continue;
+    p.micro_batch = micro_batch;
+    p.grad_accumulation = static_cast<std::int32_t>(batch / p.dp / micro_batch);
+    for (const auto interleave : chunk_counts) {
+      p.interleave = interleave;
+      p.schedule = fixed.schedule.value_or(interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
+      for (const auto stage : stages) {
+        p.zero_stage = stage;
+        if (first_broken(p)) continue;
+        for (const auto recompute : recomputes) {
+          p.recompute = recompute;
+          visit(p);
+          ++count;
+        }
+      }
+    }
+  }
+}
+
+std::int64_t Space::for_each(const FixedAxes& fixed, const std::function<void(const Plan&)>& visit) const {
+  std::int64_t count = 0;
+  const std::int64_t gpus = question_.cluster.gpus;
+  const auto degrees = narrow(divisors(gpus));
+  Plan p;
+  for (const auto tp : choices(fixed.tp, degrees)) {
+    if (tp < 1 || gpus % tp != 0 || !divides(tp, heads_) || !divides(tp, widths_) || !kv_heads_allow(tp))
+      continue;
+    p.tp = tp;
+    p.sequence_parallel = fixed.sequence_parallel.value_or(tp > 1);
+    for (const auto cp : choices(fixed.cp, degrees)) {
+      if (cp < 1 || (gpus / tp) % cp != 0) continue;
+      p.cp = cp;
+      for (const auto pp : choices(fixed.pp, degrees)) {
+        if (pp < 1 || (gpus / tp / cp) % pp != 0 || pp > layers_) continue;
+        p.pp = pp;
+        p.dp = static_cast<std::int32_t>(gpus / tp / cp / pp);
+        if (fixed.dp && *fixed.dp != p.dp) continue;
+        const std::int64_t ranks = gpus / pp;
+        for (const auto ep : choices(fixed.ep, experts_ > 0 ? narrow(divisors(std::gcd(experts_, ranks)))
+                                                            : std::vector<std::int32_t>{1})) {
+          p.ep = ep;
+          const auto expert_tensor =
+              experts_ > 0 && tp > 1 ? std::vector<std::int32_t>{1, tp} : std::vector<std::int32_t>{1};
+          for (const auto etp : choices(fixed.etp, expert_tensor)) {
+            p.etp = etp;
+            for_each_inside(fixed, p, visit, count);
+          }
+        }
+      }
+    }
+  }
+  return count;
+}
+
+}  // namespace shardplan

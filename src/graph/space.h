@@ -1,0 +1,76 @@
+// The space of plans: which are legal for a question, and all of them in a fixed order.
+//
+// Legality is divisibility and what the schedule, the framework and the model allow; fitting memory is not
+// part of it (estimate/). One place for both, so that the size of the space can be tested.
+//
+//   Space space(question);
+//   space.for_each(fixed, [&](const Plan& p) { ... });    // every legal plan, each once
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "catalog/question.h"
+
+namespace shardplan {
+
+/// What a plan can fail. The first group is legality, the second memory.
+enum class Constraint {
+  kGpuCount,     // degrees multiply to the GPU count
+  kHeads,        // tensor parallelism divides attention heads and key-value heads
+  kWidths,       // tensor parallelism divides the MLP widths
+  kLayers,       // at least one layer a pipeline chunk; interleaving divides evenly
+  kSequence,     // context and sequence parallelism divide the sequence
+  kExperts,      // expert parallelism divides the experts and the ranks
+  kBatch,        // the global batch divides over replicas and micro-batches
+  kSchedule,     // schedule, interleaving and micro-batches agree
+  kZero,         // the framework has the ZeRO stage, and there is something to shard over
+  kState,        // memory: weights, gradients and optimizer state alone exceed what is usable
+  kActivations,  // memory: with activations
+  kLogits,       // memory: with logits and loss
+  kTransients,   // memory: with working buffers
+};
+inline constexpr int kConstraintCount = 13;
+const char* name(Constraint constraint);
+
+struct Violation {
+  Constraint constraint = Constraint::kGpuCount;
+  double required = 0;   // what the plan needs: a degree's multiple, or bytes
+  double available = 0;  // what there is
+  std::string where;     // "tensor parallelism 16 does not divide 40 heads", "stage 0"
+};
+
+class Space {
+ public:
+  explicit Space(const Question& question);
+
+  /// Nothing when the plan is legal, else the first rule it breaks. No allocation.
+  std::optional<Constraint> first_broken(const Plan& plan) const;
+  /// The same with the numbers, for people.
+  std::optional<Violation> violation(const Plan& plan) const;
+  /// Visits every legal plan that agrees with `fixed`, each once, in increasing order of tp, cp, pp, ...
+  /// Returns how many.
+  std::int64_t for_each(const FixedAxes& fixed, const std::function<void(const Plan&)>& visit) const;
+
+ private:
+  void for_each_inside(const FixedAxes& fixed, Plan plan, const std::function<void(const Plan&)>& visit,
+                       std::int64_t& count) const;
+  bool kv_heads_allow(std::int64_t tp) const;
+
+  const Question& question_;
+  std::int64_t layers_ = 0;
+  std::int64_t heads_ = 0;    // greatest common divisor over layers, 0 = no layer has any
+  std::int64_t widths_ = 0;   // of dense and shared MLP widths
+  std::int64_t experts_ = 0;  // of expert counts, 0 = dense model
+  std::int64_t expert_widths_ = 0;
+  std::vector<std::int64_t> kv_heads_;  // distinct counts
+};
+
+/// All divisors of n, increasing.
+std::vector<std::int64_t> divisors(std::int64_t n);
+
+}  // namespace shardplan

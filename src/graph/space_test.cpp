@@ -1,0 +1,154 @@
+#include "graph/space.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "graph/placement.h"
+
+namespace shardplan {
+namespace {
+
+Question small_question(std::int64_t gpus, std::int64_t batch, std::int64_t experts) {
+  Question q;
+  q.model.hidden = 64;
+  Layer layer;
+  layer.mixer = Attention{.heads = 8, .kv_heads = 4, .head_dim = 8};
+  if (experts > 0) {
+    layer.mlp = MoeMlp{.experts = experts, .top_k = 2, .width = 32};
+  } else {
+    layer.mlp = DenseMlp{.width = 256};
+  }
+  q.model.layers.assign(12, layer);
+  q.cluster.gpus = gpus;
+  q.workload.sequence = 64;
+  q.workload.global_batch = batch;
+  for (std::size_t z = 0; z < q.framework.zero.size(); ++z)
+    q.framework.zero[z] = {true, z >= 3, z >= 2, z >= 1};
+  return q;
+}
+
+/// Every combination of axis values up to the GPU count, kept where it is legal.
+std::set<Plan> brute_force(const Question& q, const Space& space) {
+  std::set<Plan> legal;
+  const auto gpus = static_cast<std::int32_t>(q.cluster.gpus);
+  const auto batch = static_cast<std::int32_t>(q.workload.global_batch);
+  Plan p;
+  const auto inner = [&] {
+    for (p.micro_batch = 1; p.micro_batch <= batch; ++p.micro_batch) {
+      for (p.grad_accumulation = 1; p.grad_accumulation <= batch; ++p.grad_accumulation) {
+        if (p.dp * p.micro_batch * p.grad_accumulation != batch) continue;
+        for (p.interleave = 1; p.interleave <= 12; ++p.interleave) {
+          for (const Schedule s : {Schedule::k1F1B, Schedule::kInterleaved}) {
+            p.schedule = s;
+            for (std::int8_t z = 0; z <= 3; ++z) {
+              p.zero_stage = z;
+              for (const Recompute r : {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
+                p.recompute = r;
+                if (!space.first_broken(p)) legal.insert(p);
+              }
+            }
+          }
+        }
+      }
+    }
+  };
+  for (p.tp = 1; p.tp <= gpus; ++p.tp) {
+    for (p.cp = 1; p.cp <= gpus; ++p.cp) {
+      for (p.pp = 1; p.pp <= gpus; ++p.pp) {
+        for (p.dp = 1; p.dp <= gpus; ++p.dp) {
+          if (p.gpus() != gpus) continue;
+          p.sequence_parallel = p.tp > 1;
+          for (p.ep = 1; p.ep <= gpus; ++p.ep) {
+            for (p.etp = 1; p.etp <= gpus; ++p.etp) inner();
+          }
+        }
+      }
+    }
+  }
+  return legal;
+}
+
+void expect_same_space(const Question& q) {
+  const Space space(q);
+  const std::set<Plan> expected = brute_force(q, space);
+  std::set<Plan> visited;
+  const std::int64_t count = space.for_each({}, [&](const Plan& p) { visited.insert(p); });
+  EXPECT_EQ(count, static_cast<std::int64_t>(visited.size())) << "a plan was visited twice";
+  EXPECT_EQ(visited.size(), expected.size());
+  EXPECT_TRUE(visited == expected);
+  EXPECT_GT(count, 0);
+}
+
+TEST(Space, HasExactlyTheLegalPlansOfADenseModel) {
+  for (const std::int64_t gpus : {1, 2, 4, 6, 8}) {
+    SCOPED_TRACE(gpus);
+    expect_same_space(small_question(gpus, 8, 0));
+  }
+}
+
+TEST(Space, HasExactlyTheLegalPlansOfAMixtureOfExperts) {
+  for (const std::int64_t gpus : {2, 4, 8}) {
+    SCOPED_TRACE(gpus);
+    expect_same_space(small_question(gpus, 8, 4));
+  }
+}
+
+TEST(Space, FixedAxesNarrowTheSpace) {
+  const Question q = small_question(8, 8, 0);
+  const Space space(q);
+  FixedAxes fixed;
+  fixed.tp = 2;
+  fixed.recompute = Recompute::kFull;
+  const std::int64_t narrow = space.for_each(fixed, [&](const Plan& p) {
+    EXPECT_EQ(p.tp, 2);
+    EXPECT_EQ(p.recompute, Recompute::kFull);
+  });
+  EXPECT_GT(narrow, 0);
+  EXPECT_LT(narrow, space.for_each({}, [](const Plan&) {}));
+}
+
+TEST(Space, NamesTheRuleThatIsBroken) {
+  const Question q = small_question(8, 8, 0);
+  const Space space(q);
+  const auto broken = [&](auto change) {
+    Plan p;
+    p.dp = 8;
+    change(p);
+    const auto v = space.violation(p);
+    EXPECT_TRUE(v.has_value());
+    EXPECT_FALSE(v->where.empty());
+    return v->constraint;
+  };
+  EXPECT_EQ(broken([](Plan& p) { p.dp = 3; }), Constraint::kGpuCount);
+  EXPECT_EQ(broken([](Plan& p) { p.ep = 2; }), Constraint::kExperts);
+  EXPECT_EQ(broken([](Plan& p) { p.micro_batch = 3; }), Constraint::kBatch);
+  EXPECT_EQ(broken([](Plan& p) { p.interleave = 2; }), Constraint::kSchedule);
+  EXPECT_EQ(broken([](Plan& p) { p.schedule = Schedule::kZbV; }), Constraint::kSchedule);
+}
+
+Cluster two_tiers(std::int64_t node, std::int64_t gpus) {
+  Cluster c;
+  c.gpus = gpus;
+  c.tiers = {{"node", node, {}, {}, {}}, {"network", gpus, {}, {}, {}}};
+  return c;
+}
+
+TEST(Placement, SharesMultiplyToTheGroup) {
+  const Cluster c = two_tiers(8, 64);
+  for (const std::int64_t stride : {1, 2, 4, 8, 16}) {
+    for (std::int64_t count = 1; stride * count <= 64; count *= 2) {
+      const TierShares shares = members(c, {stride, count});
+      std::int64_t product = 1;
+      for (std::size_t i = 0; i < shares.tiers; ++i) product *= shares.ranks[i];
+      EXPECT_EQ(product, count) << "stride " << stride << " count " << count;
+    }
+  }
+  EXPECT_EQ(members(c, {1, 8}).outermost, 0u);
+  EXPECT_EQ(members(c, {8, 8}).outermost, 1u);
+  EXPECT_EQ(members(c, {8, 8}).ranks[0], 1);
+  EXPECT_EQ(members(c, {1, 64}).ranks[0], 8);
+}
+
+}  // namespace
+}  // namespace shardplan

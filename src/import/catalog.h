@@ -1,0 +1,84 @@
+// The catalog: devices, fabrics, clusters, frameworks and model shapes by name. Every number names its
+// source, or loading fails.
+//
+//   const Catalog& c = catalog();
+//   Result<const Device*> d = find_device(c, "H100");   // names and aliases; case, "_", " " and "-" are
+//   alike Result<Cluster> cluster = preset_cluster(c, **find_cluster(c, "course-64"));
+//
+// Not here: files that a person writes (cluster_file.h), flags (question.h).
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/cluster.h"
+#include "catalog/model.h"
+#include "catalog/result.h"
+#include "catalog/workload.h"
+#include "import/embedded.h"
+
+namespace shardplan {
+
+/// A cluster by name, as catalog/clusters.json has it.
+struct ClusterPreset {
+  struct PresetTier {
+    std::string name;
+    std::int64_t size = 0;
+    std::string fabric;  // of catalog/fabrics.json, or kScaleUpFabric
+    Sourced<Ratio<>> oversubscription{ratio(1), {}};
+  };
+  std::string name;
+  std::vector<std::string> aliases;
+  std::string description;
+  std::string device;
+  std::int64_t gpus = 0;
+  std::vector<PresetTier> tiers;
+};
+/// In a preset or a cluster file: this tier is the device's own link (NVLink, xGMI, ICI).
+inline constexpr const char* kScaleUpFabric = "scale_up";
+
+/// A model shape by name. Read when asked for: there are many, and a question has one.
+struct ModelEntry {
+  std::string name;
+  std::vector<std::string> aliases;  // hub ids among them
+  Source source;
+  std::string config;  // text of the config.json
+  Result<Model> model() const;
+};
+
+struct Catalog {
+  std::vector<Device> devices;
+  std::vector<Fabric> fabrics;
+  std::vector<Framework> frameworks;
+  std::vector<ClusterPreset> clusters;
+  std::vector<ModelEntry> models;
+  std::map<std::string, Source> sources;
+  std::string digest;  // of all the texts, printed with every answer
+};
+
+/// Reads the texts named devices, fabrics, frameworks, clusters, models and sources.
+Result<Catalog> load_catalog(std::span<const EmbeddedFile> files);
+
+/// The catalog that is compiled into the program, read once. One that does not load is a mistake in the
+/// program.
+const Catalog& catalog();
+
+/// "H100_SXM 80GB" -> "h100-sxm-80gb": two names are the same when their keys are.
+std::string name_key(std::string_view name);
+
+/// By name or alias. The error names `where` (a flag, a path in a file) and the nearest name.
+Result<const Device*> find_device(const Catalog& catalog, std::string_view name, std::string_view where);
+Result<const Fabric*> find_fabric(const Catalog& catalog, std::string_view name, std::string_view where);
+Result<const Framework*> find_framework(const Catalog& catalog, std::string_view name,
+                                        std::string_view where);
+Result<const ClusterPreset*> find_cluster(const Catalog& catalog, std::string_view name,
+                                          std::string_view where);
+Result<const ModelEntry*> find_model(const Catalog& catalog, std::string_view name, std::string_view where);
+
+/// The same hash on every machine: 16 hexadecimal digits, whatever the order of the files.
+std::string catalog_digest(std::span<const EmbeddedFile> files);
+
+}  // namespace shardplan

@@ -1,0 +1,286 @@
+#include "import/comm_question.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "import/cluster_build.h"
+#include "import/defaults.h"
+#include "import/flag_reader.h"
+#include "import/json_text.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+using Spec = CommSpec;
+using Flag = QuestionSpec::Flag Spec::*;
+
+constexpr double kGB = 1e9, kMicro = 1e-6, kMilli = 1e-3;
+constexpr std::int64_t kPair = 2;
+
+constexpr std::array<CommFlag, 15> kFlags{{
+    {"--collective", &Spec::collective,
+     "all-reduce (the default), all-gather, reduce-scatter, all-to-all, broadcast or send-recv"},
+    {"--gpus", &Spec::gpus, "ranks that take part"},
+    {"--bw", &Spec::bw, "GB/s per GPU and direction, or with a unit: 400Gbit/s"},
+    {"--latency", &Spec::latency, "us of one step, or with a unit"},
+    {"--bytes", &Spec::bytes, "size of the whole vector: bytes, or with a unit: 64MiB"},
+    {"--params", &Spec::params, "billions of parameters whose bf16 gradients are reduced"},
+    {"--step-ms", &Spec::step_ms, "ms of the step whose backward pass may hide it"},
+    {"--fabric", &Spec::fabric, "a network of the catalog, for bandwidth and latency"},
+    {"--cluster", &Spec::cluster, "a cluster of the catalog, or a file, for its tiers"},
+    {"--gpu", &Spec::gpu, "a GPU of the catalog, with its usual node and network"},
+    {"--gpus-per-node", &Spec::gpus_per_node, "ranks on the inner link, for the two-tier way"},
+    {"--bw-intra", &Spec::bw_intra, "GB/s per GPU inside a node"},
+    {"--bw-inter", &Spec::bw_inter, "GB/s per GPU between nodes"},
+    {"--latency-intra", &Spec::latency_intra, "us of one step inside a node"},
+    {"--latency-inter", &Spec::latency_inter, "us of one step between nodes"},
+}};
+
+const char* flag_of(Flag flag) {
+  for (const CommFlag& f : kFlags) {
+    if (f.text == flag) return f.flag;
+  }
+  return "?";
+}
+
+/// Takes flag after flag; the first complaint is kept.
+class Reading {
+ public:
+  Reading(const Spec& spec, const Catalog& catalog) : spec_(spec), catalog_(catalog) {}
+
+  Result<CommQuestion> question() {
+    take_collective();
+    take_ranks();
+    take_size();
+    take_step();
+    if (!error_) take_links();
+    if (!error_) finish();
+    if (error_) return *error_;
+    return question_;
+  }
+
+ private:
+  bool told(Flag flag) const { return (spec_.*flag).has_value(); }
+  Flag first_told(std::initializer_list<Flag> flags) const {
+    const auto at = std::find_if(flags.begin(), flags.end(), [&](Flag f) { return told(f); });
+    return at == flags.end() ? nullptr : *at;
+  }
+  void fail(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+  void fail(Flag flag, const char* code, std::string message, std::string expected,
+            std::string nearest = "") {
+    fail(Error{code, std::move(message), flag_of(flag), std::move(expected), std::move(nearest)});
+  }
+  /// Two flags that say the same thing.
+  void refuse_beside(const char* what, std::initializer_list<Flag> flags) {
+    if (const Flag other = first_told(flags)) {
+      fail(other, "conflict", std::string(what) + " says already what " + flag_of(other) + " says",
+           "one of them");
+    }
+  }
+  template <class Q>
+  std::optional<Sourced<Q>> take(Flag flag, std::optional<Q> (*parse)(std::string_view, double),
+                                 double bare_unit, const Limits& limits, const char* expected) {
+    if (!told(flag)) return std::nullopt;
+    const Result<Q> read = read_flag<Q>(flag_of(flag), *(spec_.*flag), parse, bare_unit, limits, expected);
+    if (read) return Sourced<Q>{*read, user_source(flag_of(flag))};
+    fail(read.error());
+    return std::nullopt;
+  }
+  std::optional<Sourced<BytesPerSecond<>>> take_bandwidth(Flag flag) {
+    return take<BytesPerSecond<>>(flag, parse_bandwidth, kGB, kBandwidthLimits,
+                                  "GB/s per GPU, such as 50, or with a unit: 400Gbit/s");
+  }
+  /// A latency that nobody told is left out, and that is said.
+  Sourced<Seconds<>> take_latency(Flag flag) {
+    const auto v = take<Seconds<>>(flag, parse_seconds, kMicro, kLatencyLimits,
+                                   "microseconds, such as 15, or with a unit: 15us");
+    if (v || error_) return v.value_or(Sourced<Seconds<>>{});
+    const std::string flag_text = flag_of(flag);
+    question_.assumed.push_back(flag_text + " not told: latency 0, small messages come out too fast");
+    return {seconds(0), assumed_source("latency", flag_text + " not told")};
+  }
+
+  void take_collective();
+  void take_ranks();
+  void take_size();
+  void take_step();
+  void take_links();
+  void take_cluster();
+  void take_two_tiers();
+  void take_fabric();
+  void take_one_link();
+  void finish();
+
+  const Spec& spec_;
+  const Catalog& catalog_;
+  CommQuestion question_;
+  std::optional<std::int64_t> gpus_;
+  std::optional<Error> error_;
+};
+
+void Reading::take_collective() {
+  if (!told(&Spec::collective)) return;
+  const std::string key = name_key(*spec_.collective);
+  if (const auto collective = collective_named(key)) {
+    question_.collective = *collective;
+    return;
+  }
+  std::vector<std::string> names;
+  std::string list;
+  for (int i = 0; i < kCollectiveCount; ++i) {
+    names.emplace_back(name(static_cast<Collective>(i)));
+    list += (list.empty() ? "one of " : ", ") + names.back();
+  }
+  fail(&Spec::collective, "unknown_name", "no collective named " + quoted_flag_text(*spec_.collective), list,
+       nearest_name(key, names));
+}
+
+void Reading::take_ranks() {
+  FlagReader flags(spec_);
+  gpus_ = flags.integer(&QuestionSpec::gpus, 1, kGpusMax);
+  if (flags.error()) fail(*flags.error());
+  if (gpus_ || told(&Spec::cluster) || told(&Spec::gpu) || error_) return;
+  if (question_.collective == Collective::kSendRecv) {
+    gpus_ = kPair;
+    return;
+  }
+  fail(&Spec::gpus, "missing_flag", "the number of ranks is not told", "--gpus N");
+}
+
+void Reading::take_size() {
+  if (told(&Spec::bytes) && told(&Spec::params)) refuse_beside("--bytes", {&Spec::params});
+  if (!told(&Spec::bytes) && !told(&Spec::params)) {
+    fail(&Spec::bytes, "missing_flag", "the size is not told",
+         "--bytes (64MiB) or --params (billions, bf16 gradients)");
+  }
+  if (const auto size = take<Bytes<>>(&Spec::bytes, parse_bytes, 1.0, kMessageLimits,
+                                      "bytes, or with a unit: 64MiB, 14GB")) {
+    question_.size = *size;
+  }
+  FlagReader flags(spec_);
+  if (const auto parameters = flags.parameters(&QuestionSpec::params)) {
+    question_.parameters = Sourced<Ratio<>>{ratio(*parameters), user_source("--params")};
+    question_.bytes_per_parameter = {kGradientWidth, assumed_source("bf16", "")};
+    question_.assumed.push_back("bf16 gradients: " + format_number(kGradientWidth.raw()) +
+                                " bytes a parameter, all of them reduced in one step");
+  }
+  if (flags.error()) fail(*flags.error());
+}
+
+void Reading::take_step() {
+  question_.step = take<Seconds<>>(&Spec::step_ms, parse_seconds, kMilli, kStepLimits,
+                                   "ms, such as 700, or with a unit: 0.7s");
+  if (question_.step) {
+    question_.assumed.push_back(
+        "the window is the backward pass, two thirds of the step; gradients are ready evenly over it");
+  }
+}
+
+void Reading::take_links() {
+  if (told(&Spec::cluster) || told(&Spec::gpu)) return take_cluster();
+  if (first_told({&Spec::gpus_per_node, &Spec::bw_intra, &Spec::bw_inter, &Spec::latency_intra,
+                  &Spec::latency_inter})) {
+    return take_two_tiers();
+  }
+  if (told(&Spec::fabric)) return take_fabric();
+  take_one_link();
+}
+
+void Reading::take_cluster() {
+  const char* what = told(&Spec::cluster) ? "--cluster" : "--gpu";
+  refuse_beside(what, {&Spec::fabric, &Spec::bw, &Spec::latency});
+  if (error_) return;
+  Result<Cluster> cluster = build_cluster(spec_, catalog_, question_.assumed);
+  if (!cluster) return fail(cluster.error());
+  question_.cluster = std::move(cluster).value();
+  for (const std::string& line : question_.cluster.assumed) {
+    if (!line.starts_with("reserve")) question_.assumed.push_back(line);
+  }
+}
+
+void Reading::take_two_tiers() {
+  refuse_beside("--gpus-per-node with --bw-intra and --bw-inter", {&Spec::bw, &Spec::latency});
+  for (const Flag flag : {&Spec::gpus_per_node, &Spec::bw_intra}) {
+    if (!told(flag))
+      fail(flag, "missing_flag", "one of the two links is told in part",
+           "all of --gpus-per-node, --bw-intra and --bw-inter");
+  }
+  FlagReader flags(spec_);
+  const std::int64_t node = flags.integer(&QuestionSpec::gpus_per_node, 1, kGpusMax).value_or(1);
+  if (flags.error()) fail(*flags.error());
+  const auto inner = take_bandwidth(&Spec::bw_intra);
+  if (error_) return;
+  question_.cluster.tiers.push_back(
+      {"node", node, *inner, take_latency(&Spec::latency_intra), {ratio(1), {}}});
+  if (told(&Spec::fabric)) {
+    refuse_beside("--fabric", {&Spec::bw_inter});
+    const auto fabric = find_fabric(catalog_, *spec_.fabric, "--fabric");
+    if (!fabric) return fail(fabric.error());
+    question_.cluster.tiers.push_back(fabric_tier("network", 0, **fabric));
+    if (told(&Spec::latency_inter))
+      question_.cluster.tiers.back().latency = take_latency(&Spec::latency_inter);
+    return;
+  }
+  const auto outer = take_bandwidth(&Spec::bw_inter);
+  if (!outer && *gpus_ > node) {
+    fail(&Spec::bw_inter, "missing_flag",
+         "the ranks do not fit in a node, and the link between nodes is not told",
+         "--bw-inter, or --fabric NAME");
+  }
+  if (outer && !error_) {
+    question_.cluster.tiers.push_back(
+        {"network", 0, *outer, take_latency(&Spec::latency_inter), {ratio(1), {}}});
+  }
+}
+
+void Reading::take_fabric() {
+  refuse_beside("--fabric", {&Spec::bw});
+  const auto fabric = find_fabric(catalog_, *spec_.fabric, "--fabric");
+  if (!fabric) return fail(fabric.error());
+  question_.cluster.tiers.push_back(fabric_tier("network", 0, **fabric));
+  if (told(&Spec::latency)) question_.cluster.tiers.back().latency = take_latency(&Spec::latency);
+  question_.assumed.push_back(
+      (*fabric)->name +
+      ": all ranks on the network; --gpus-per-node and --bw-intra add the link inside nodes");
+}
+
+void Reading::take_one_link() {
+  const auto bandwidth = take_bandwidth(&Spec::bw);
+  if (!bandwidth) {
+    return fail(
+        &Spec::bw, "missing_flag", "no bandwidth is told",
+        "--bw GB/s per GPU, --fabric, --cluster or --gpu NAME, or --gpus-per-node with --bw-intra and --bw-inter");
+  }
+  question_.cluster.tiers.push_back({"link", 0, *bandwidth, take_latency(&Spec::latency), {ratio(1), {}}});
+}
+
+void Reading::finish() {
+  Cluster& cluster = question_.cluster;
+  const char* told_by = told(&Spec::gpus) || told(&Spec::gpu) ? "--gpus" : "--cluster";
+  if (cluster.gpus == 0) {
+    cluster.gpus = *gpus_;
+    fit_tiers(cluster);
+  }
+  question_.ranks = {ratio(static_cast<double>(cluster.gpus)), user_source(told_by)};
+  if (question_.collective == Collective::kSendRecv) {
+    question_.assumed.push_back("send-recv joins two ranks, as far apart as the links go");
+  }
+  question_.contention = {ratio(0), assumed_source("left out here", "")};
+  question_.assumed.push_back("contention 0: what is hidden does not slow the compute beside it");
+  question_.assumed.push_back(
+      "cost is latency + size / bandwidth; trees, in-network reduction and protocol switches are left out");
+}
+
+}  // namespace
+
+std::span<const CommFlag> comm_flags() { return kFlags; }
+
+Result<CommQuestion> build_comm_question(const CommSpec& spec, const Catalog& catalog) {
+  return Reading(spec, catalog).question();
+}
+
+}  // namespace shardplan

@@ -1,0 +1,127 @@
+#include "import/flag_reader.h"
+
+#include <cmath>
+
+#include "import/json_text.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+constexpr double kBillion = 1e9, kGiB = 1073741824.0, kGB = 1e9, kMicro = 1e-6, kTera = 1e12;
+constexpr std::int64_t kDegreeMax = 1 << 24;
+
+}  // namespace
+
+std::string quoted_flag_text(const std::string& typed) {
+  constexpr std::size_t kLongest = 60;
+  return "\"" + (typed.size() > kLongest ? typed.substr(0, kLongest) + "..." : typed) + "\"";
+}
+
+const char* flag_name(FlagReader::Member flag) {
+  for (const QuestionFlag& f : question_flags()) {
+    if (f.text == flag) return f.flag;
+  }
+  return "?";
+}
+
+void FlagReader::fail(Error error) {
+  if (!error_) error_ = std::move(error);
+}
+
+void FlagReader::fail(Member flag, std::string code, std::string message, std::string expected,
+                      std::string nearest) {
+  fail(Error{std::move(code), std::move(message), flag_name(flag), std::move(expected), std::move(nearest)});
+}
+
+FlagReader::Member FlagReader::first_told(std::initializer_list<Member> flags) const {
+  for (const Member flag : flags) {
+    if (told(flag)) return flag;
+  }
+  return nullptr;
+}
+
+std::optional<std::int64_t> FlagReader::integer(Member flag, std::int64_t low, std::int64_t high) {
+  if (!told(flag)) return std::nullopt;
+  const std::string& typed = *text(flag);
+  const std::string expected =
+      "a whole number between " + std::to_string(low) + " and " + std::to_string(high);
+  const std::optional<double> v = parse_number(typed);
+  if (!v || *v != std::floor(*v)) {
+    fail(flag, "bad_value", quoted_flag_text(typed) + " is not a whole number", expected);
+    return std::nullopt;
+  }
+  if (*v < static_cast<double>(low) || *v > static_cast<double>(high)) {
+    fail(flag, "out_of_range", quoted_flag_text(typed) + " is out of range", expected);
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(*v);
+}
+
+std::optional<std::int32_t> FlagReader::degree(Member flag) {
+  const auto v = integer(flag, 1, kDegreeMax);
+  return v ? std::optional(static_cast<std::int32_t>(*v)) : std::nullopt;
+}
+
+std::optional<double> FlagReader::parameters(Member flag) {
+  if (!told(flag)) return std::nullopt;
+  const std::string expected = "billions, such as 65, or with a suffix: 65B, 350M, 1.5T";
+  const std::optional<double> v = parse_count(*text(flag), kBillion);
+  if (!v) fail(flag, "bad_value", quoted_flag_text(*text(flag)) + " is not a number of parameters", expected);
+  if (v && !kParameterLimits.hold(*v)) {
+    fail(flag, "out_of_range", quoted_flag_text(*text(flag)) + " is " + format_number(*v) + " parameters",
+         expected);
+    return std::nullopt;
+  }
+  return v;
+}
+
+template <class Q>
+std::optional<Q> FlagReader::quantity(Member flag, std::optional<Q> (*parse)(std::string_view, double),
+                                      double bare_unit, const Limits& limits, const char* expected) {
+  if (!told(flag)) return std::nullopt;
+  const Result<Q> read = read_flag<Q>(flag_name(flag), *text(flag), parse, bare_unit, limits, expected);
+  if (read) return *read;
+  fail(read.error());
+  return std::nullopt;
+}
+
+std::optional<Bytes<>> FlagReader::gibibytes_of(Member flag, const Limits& limits) {
+  return quantity(flag, parse_bytes, kGiB, limits, "GiB, such as 79.2, or with a unit: 79.2GiB");
+}
+std::optional<BytesPerSecond<>> FlagReader::gigabytes_per_s_of(Member flag, const Limits& limits) {
+  return quantity(flag, parse_bandwidth, kGB, limits, "GB/s per GPU, such as 50, or with a unit: 400Gbit/s");
+}
+std::optional<Seconds<>> FlagReader::microseconds_of(Member flag, const Limits& limits) {
+  return quantity(flag, parse_seconds, kMicro, limits, "microseconds, such as 15, or with a unit: 15us");
+}
+std::optional<FlopsPerSecond<>> FlagReader::teraflops_of(Member flag, const Limits& limits) {
+  return quantity(flag, parse_flops_per_s, kTera, limits, "TFLOP/s, such as 400, or with a unit: 1.2PFLOP/s");
+}
+
+std::optional<bool> FlagReader::boolean(Member flag) {
+  if (!told(flag)) return std::nullopt;
+  const std::string key = name_key(*text(flag));
+  for (const char* yes : {"on", "true", "yes", "1"}) {
+    if (key == yes) return true;
+  }
+  for (const char* no : {"off", "false", "no", "0"}) {
+    if (key == no) return false;
+  }
+  fail(flag, "bad_value", quoted_flag_text(*text(flag)) + " is neither on nor off", "on or off");
+  return std::nullopt;
+}
+
+std::optional<std::size_t> FlagReader::index_of(Member flag, const std::vector<std::string>& names) {
+  const std::string key = name_key(*text(flag));
+  std::string list;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == key) return i;
+    list += (list.empty() ? "one of " : ", ") + names[i];
+  }
+  fail(flag, "unknown_name", quoted_flag_text(*text(flag)) + " is not one of its values", list,
+       nearest_name(key, names));
+  return std::nullopt;
+}
+
+}  // namespace shardplan

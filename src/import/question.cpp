@@ -1,0 +1,324 @@
+#include "import/question.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "import/cluster_build.h"
+#include "import/defaults.h"
+#include "import/flag_reader.h"
+#include "import/json_text.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+using Spec = QuestionSpec;
+
+constexpr std::array kFlags{
+    QuestionFlag{"--model", &Spec::model, "catalog name, hub id, config.json or its folder"},
+    QuestionFlag{"--preset", &Spec::preset, "catalog name of a model"},
+    QuestionFlag{"--params", &Spec::params, "parameters, billions (model by hand)"},
+    QuestionFlag{"--layers", &Spec::layers, "layers (model by hand)"},
+    QuestionFlag{"--hidden", &Spec::hidden, "hidden size (model by hand)"},
+    QuestionFlag{"--heads", &Spec::heads, "attention heads (model by hand)"},
+    QuestionFlag{"--kv-heads", &Spec::kv_heads, "key-value heads (model by hand)"},
+    QuestionFlag{"--ffn", &Spec::ffn, "MLP width (model by hand)"},
+    QuestionFlag{"--vocab", &Spec::vocab, "vocabulary (model by hand)"},
+    QuestionFlag{"--head-dim", &Spec::head_dim, "dimension of a head (model by hand)"},
+    QuestionFlag{"--cluster", &Spec::cluster, "catalog name or file of a cluster"},
+    QuestionFlag{"--gpu", &Spec::gpu, "catalog name of a GPU; its usual node and fabric"},
+    QuestionFlag{"--gpus", &Spec::gpus, "number of GPUs"},
+    QuestionFlag{"--gpus-per-node", &Spec::gpus_per_node, "GPUs that share a node's own link"},
+    QuestionFlag{"--hbm", &Spec::hbm, "memory of a GPU, GiB"},
+    QuestionFlag{"--hbm-bw", &Spec::hbm_bw, "memory bandwidth of a GPU, GB/s"},
+    QuestionFlag{"--peak-tflops", &Spec::peak_tflops, "dense peak of a GPU in the precision, TFLOP/s"},
+    QuestionFlag{"--bw-intra", &Spec::bw_intra, "bandwidth inside a node, GB/s per GPU"},
+    QuestionFlag{"--bw-inter", &Spec::bw_inter, "bandwidth between nodes, GB/s per GPU"},
+    QuestionFlag{"--latency-intra", &Spec::latency_intra, "latency inside a node, us"},
+    QuestionFlag{"--latency-inter", &Spec::latency_inter, "latency between nodes, us"},
+    QuestionFlag{"--reserve", &Spec::reserve, "memory held back on each GPU, GiB"},
+    QuestionFlag{"--seq", &Spec::seq, "sequence, tokens"},
+    QuestionFlag{"--global-batch", &Spec::global_batch, "batch of a step: sequences, or tokens as 4Mtok"},
+    QuestionFlag{"--precision", &Spec::precision, "bf16, fp16, fp8, ..."},
+    QuestionFlag{"--optimizer", &Spec::optimizer,
+                 "adamw, adamw-8bit, adamw-bf16, adafactor, lion, muon, sgd"},
+    QuestionFlag{"--framework", &Spec::framework, "generic, megatron, torchtitan, deepspeed, fsdp, nanotron"},
+    QuestionFlag{"--critical-batch", &Spec::critical_batch, "critical batch, tokens as 2Mtok"},
+    QuestionFlag{"--activations", &Spec::activation_model, "paper (closed forms) or ops (op by op)"},
+    QuestionFlag{"--dp", &Spec::dp, "data-parallel replicas"},
+    QuestionFlag{"--tp", &Spec::tp, "tensor parallelism"},
+    QuestionFlag{"--pp", &Spec::pp, "pipeline stages"},
+    QuestionFlag{"--cp", &Spec::cp, "context parallelism"},
+    QuestionFlag{"--ep", &Spec::ep, "expert parallelism"},
+    QuestionFlag{"--etp", &Spec::etp, "tensor parallelism inside an expert"},
+    QuestionFlag{"--zero", &Spec::zero, "ZeRO stage, 0 to 3"},
+    QuestionFlag{"--micro-batch", &Spec::micro_batch, "sequences of one micro-batch"},
+    QuestionFlag{"--interleave", &Spec::interleave, "model chunks a pipeline rank holds"},
+    QuestionFlag{"--schedule", &Spec::schedule, "gpipe, 1f1b, interleaved"},
+    QuestionFlag{"--recompute", &Spec::recompute, "none, selective, full"},
+    QuestionFlag{"--sp", &Spec::sp, "sequence parallelism: on or off"},
+};
+
+constexpr std::int64_t kSequenceMax = std::int64_t{1} << 32;
+constexpr double kBatchMax = 1e9;  // sequences
+// Estimates keep one entry for each distinct layer (Estimator::kMaxKinds).
+constexpr std::size_t kDistinctLayersMax = 64;
+
+std::string number_text(std::int64_t v) { return std::to_string(v); }
+
+/// A batch in tokens becomes whole sequences, a multiple of the GPUs when that moves it little.
+std::int64_t sequences_of(double batch_tokens, std::int64_t sequence, std::int64_t gpus) {
+  const double exact = batch_tokens / static_cast<double>(sequence);
+  const double multiple = std::round(exact / static_cast<double>(gpus)) * static_cast<double>(gpus);
+  const bool near = multiple > 0 && std::fabs(multiple / exact - 1) <= kBatchRounding;
+  return static_cast<std::int64_t>(near ? multiple : std::max(1.0, std::round(exact)));
+}
+
+void read_batch(FlagReader& flags, Purpose purpose, Question& q) {
+  const std::string expected = "whole sequences, such as 512, or tokens, such as 4Mtok";
+  if (!flags.told(&Spec::global_batch)) {
+    if (purpose == Purpose::kMemory) return;
+    const double gpus = static_cast<double>(q.cluster.gpus),
+                 sequence = static_cast<double>(q.workload.sequence);
+    const double sequences = std::ceil(kDefaultBatchTokens / sequence / gpus) * gpus;
+    q.workload.global_batch = static_cast<std::int64_t>(sequences);
+    q.assumed.push_back("global batch " + format_count(sequences) + " sequences (" +
+                        format_count(sequences * sequence) +
+                        " tokens): about 4 Mi tokens, a multiple of the GPUs");
+    return;
+  }
+  const std::string& typed = *flags.text(&Spec::global_batch);
+  const auto batch = parse_batch(typed);
+  if (!batch || batch->value <= 0 || (!batch->is_tokens && batch->value != std::floor(batch->value))) {
+    return flags.fail(&Spec::global_batch, "bad_value", "\"" + typed + "\" is not a batch", expected);
+  }
+  const double sequences =
+      batch->is_tokens ? batch->value / static_cast<double>(q.workload.sequence) : batch->value;
+  if (sequences > kBatchMax) {
+    return flags.fail(&Spec::global_batch, "out_of_range", "\"" + typed + "\" is too large a batch",
+                      expected);
+  }
+  q.workload.global_batch = batch->is_tokens ? sequences_of(batch->value, q.workload.sequence, q.cluster.gpus)
+                                             : static_cast<std::int64_t>(batch->value);
+  if (batch->is_tokens) {
+    q.notes.push_back("global batch " + typed + " read as " + number_text(q.workload.global_batch) +
+                      " sequences of " + number_text(q.workload.sequence) + " tokens");
+  }
+}
+
+void read_precision(FlagReader& flags, Question& q) {
+  const auto told = flags.choice(&Spec::precision, {Precision::kFp32, Precision::kTf32, Precision::kBf16,
+                                                    Precision::kFp16, Precision::kFp8, Precision::kFp4});
+  const auto has = [&](Precision p) {
+    return q.cluster.device.peak[static_cast<std::size_t>(p)].has_value();
+  };
+  if (told) {
+    q.workload.precision = *told;
+  } else {
+    q.workload.precision = has(Precision::kBf16) ? Precision::kBf16 : Precision::kFp16;
+    q.assumed.push_back(std::string("precision ") + name(q.workload.precision));
+  }
+  if (has(q.workload.precision)) return;
+  std::string list;
+  for (int i = 0; i < kPrecisionCount; ++i) {
+    if (has(static_cast<Precision>(i)))
+      list += (list.empty() ? "one of " : ", ") + std::string(name(static_cast<Precision>(i)));
+  }
+  flags.fail(&Spec::precision, "unsupported",
+             q.cluster.device.name + " has no " + name(q.workload.precision) + " rate", list);
+}
+
+void read_workload(FlagReader& flags, Purpose purpose, Question& q) {
+  const auto sequence = flags.integer(&Spec::seq, 1, kSequenceMax);
+  q.workload.sequence = sequence.value_or(kDefaultSequence);
+  if (!sequence) q.assumed.push_back("sequence " + number_text(kDefaultSequence));
+  const auto optimizer = flags.choice(
+      &Spec::optimizer, {Optimizer::kAdamW, Optimizer::kAdamW8bit, Optimizer::kAdamWBf16,
+                         Optimizer::kAdafactor, Optimizer::kLion, Optimizer::kMuon, Optimizer::kSgd});
+  q.workload.optimizer = optimizer.value_or(kDefaultOptimizer);
+  if (!optimizer) q.assumed.push_back(std::string("optimizer ") + name(kDefaultOptimizer));
+  read_precision(flags, q);
+  read_batch(flags, purpose, q);
+  if (flags.told(&Spec::critical_batch)) {
+    const auto critical = parse_batch(*flags.text(&Spec::critical_batch));
+    if (!critical || !critical->is_tokens || critical->value <= 0) {
+      flags.fail(&Spec::critical_batch, "bad_value",
+                 "\"" + *flags.text(&Spec::critical_batch) + "\" is not a token count",
+                 "tokens, such as 2Mtok");
+    } else {
+      q.workload.critical_batch_tokens = critical->value;
+    }
+  }
+}
+
+void read_activation_model(FlagReader& flags, Purpose purpose, Question& q) {
+  q.activations = purpose == Purpose::kMemory ? ActivationModel::kPaper : ActivationModel::kOps;
+  if (!flags.told(&Spec::activation_model)) {
+    q.assumed.push_back(
+        purpose == Purpose::kMemory
+            ? "activations by the paper's closed forms (--activations ops for the op-by-op account)"
+            : "activations op by op, with fused attention");
+    return;
+  }
+  const std::string key = name_key(*flags.text(&Spec::activation_model));
+  if (key == "paper") q.activations = ActivationModel::kPaper;
+  if (key == "ops") q.activations = ActivationModel::kOps;
+  if (key != "paper" && key != "ops") {
+    flags.fail(&Spec::activation_model, "unknown_name", "\"" + key + "\" is not one of its values",
+               "one of paper, ops", nearest_name(key, {"paper", "ops"}));
+  }
+}
+
+void read_framework(FlagReader& flags, const Catalog& catalog, Question& q) {
+  const auto& told = flags.text(&Spec::framework);
+  const auto found = find_framework(catalog, told.value_or(kDefaultFramework), "--framework");
+  if (!found) return flags.fail(found.error());
+  q.framework = **found;
+  const StateBytes& state = q.framework.state[static_cast<std::size_t>(q.workload.optimizer)];
+  if (!told) {
+    q.assumed.push_back("framework " + q.framework.name + ": " + format_number(state.total().raw()) +
+                        " bytes a parameter");
+  }
+  if (q.fixed.zero_stage && !q.framework.zero[static_cast<std::size_t>(*q.fixed.zero_stage)].allowed) {
+    flags.fail(&Spec::zero, "unsupported",
+               q.framework.name + " has no ZeRO stage " + number_text(*q.fixed.zero_stage), "a stage it has");
+  }
+}
+
+std::optional<Error> too_many_layer_kinds(const Model& model) {
+  std::vector<const Layer*> distinct;
+  for (const Layer& layer : model.layers) {
+    if (std::none_of(distinct.begin(), distinct.end(), [&](const Layer* l) { return *l == layer; }))
+      distinct.push_back(&layer);
+  }
+  if (distinct.size() <= kDistinctLayersMax) return std::nullopt;
+  return Error{"unsupported", model.name + " has " + std::to_string(distinct.size()) + " different layers",
+               "--model", "at most " + std::to_string(kDistinctLayersMax) + " different layers", ""};
+}
+
+/// The told degrees must fit into the GPUs, whatever else is searched.
+std::optional<Error> degrees_that_do_not_fit(const Question& q) {
+  std::int64_t product = 1;
+  std::string told;
+  for (const auto& [axis, degree] :
+       {std::pair{"dp", q.fixed.dp}, {"tp", q.fixed.tp}, {"pp", q.fixed.pp}, {"cp", q.fixed.cp}}) {
+    if (!degree) continue;
+    product *= *degree;
+    told += (told.empty() ? "" : " x ") + std::string(axis) + " " + number_text(*degree);
+    if (product > kGpusMax) break;
+  }
+  if (q.cluster.gpus % product == 0) return std::nullopt;
+  return Error{"not_divisible", told + " does not divide " + number_text(q.cluster.gpus) + " GPUs", "--gpus",
+               "a multiple of " + number_text(product), ""};
+}
+
+}  // namespace
+
+std::span<const QuestionFlag> question_flags() { return kFlags; }
+
+Result<FixedAxes> parse_axes(const QuestionSpec& spec) {
+  FlagReader flags(spec);
+  FixedAxes axes;
+  axes.dp = flags.degree(&Spec::dp);
+  axes.tp = flags.degree(&Spec::tp);
+  axes.pp = flags.degree(&Spec::pp);
+  axes.cp = flags.degree(&Spec::cp);
+  axes.ep = flags.degree(&Spec::ep);
+  axes.etp = flags.degree(&Spec::etp);
+  axes.micro_batch = flags.degree(&Spec::micro_batch);
+  axes.interleave = flags.degree(&Spec::interleave);
+  if (const auto stage = flags.integer(&Spec::zero, 0, 3)) axes.zero_stage = static_cast<std::int8_t>(*stage);
+  axes.recompute =
+      flags.choice(&Spec::recompute, {Recompute::kNone, Recompute::kSelective, Recompute::kFull});
+  axes.schedule = flags.choice(&Spec::schedule, {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
+                                                 Schedule::kZbH1, Schedule::kZbV, Schedule::kDualPipe});
+  axes.sequence_parallel = flags.boolean(&Spec::sp);
+  if (axes.schedule && *axes.schedule >= Schedule::kZbH1) {
+    flags.fail(&Spec::schedule, "unsupported",
+               std::string("schedule ") + name(*axes.schedule) + " is not modelled yet",
+               "one of gpipe, 1f1b, interleaved");
+  }
+  if (flags.error()) return *flags.error();
+  return axes;
+}
+
+Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog) {
+  Question q;
+  Result<Model> model = build_model(spec, catalog, q.notes);
+  if (!model) return model.error();
+  q.model = std::move(model).value();
+  if (auto error = too_many_layer_kinds(q.model)) return *error;
+  Result<Cluster> cluster = build_cluster(spec, catalog, q.notes);
+  if (!cluster) return cluster.error();
+  q.cluster = std::move(cluster).value();
+  Result<FixedAxes> axes = parse_axes(spec);
+  if (!axes) return axes.error();
+  q.fixed = *axes;
+  if (auto error = degrees_that_do_not_fit(q)) return *error;
+  FlagReader flags(spec);
+  read_workload(flags, spec.purpose, q);
+  read_framework(flags, catalog, q);
+  read_activation_model(flags, spec.purpose, q);
+  if (flags.error()) return *flags.error();
+  for (const std::string& line : q.cluster.assumed) q.assumed.push_back(line);
+  for (const std::string& line : q.model.assumed) q.assumed.push_back(q.model.name + ": " + line);
+  return q;
+}
+
+Result<MemoryPlan> default_memory_plan(const Question& q) {
+  MemoryPlan result;
+  Plan& p = result.plan;
+  const auto take = [&](auto told, auto standard, const std::string& said) {
+    if (!told) result.assumed.push_back(said);
+    return told.value_or(standard);
+  };
+  p.tp = q.fixed.tp.value_or(1);
+  p.pp = q.fixed.pp.value_or(1);
+  p.cp = q.fixed.cp.value_or(1);
+  p.ep = q.fixed.ep.value_or(1);
+  p.etp = q.fixed.etp.value_or(1);
+  const std::int64_t replicas = q.cluster.gpus / (std::int64_t{p.tp} * p.pp * p.cp);
+  p.dp = take(q.fixed.dp, static_cast<std::int32_t>(replicas),
+              "dp " + number_text(replicas) + ": the GPUs that remain; other axes not told are 1");
+  if (p.gpus() != q.cluster.gpus) {
+    return Error{"not_divisible",
+                 "dp " + number_text(p.dp) + " x tp " + number_text(p.tp) + " x pp " + number_text(p.pp) +
+                     " x cp " + number_text(p.cp) + " is not " + number_text(q.cluster.gpus) + " GPUs",
+                 "--gpus", number_text(p.gpus()), ""};
+  }
+  std::int8_t stage = kMemoryZeroStage;
+  while (stage > 0 && !q.framework.zero[static_cast<std::size_t>(stage)].allowed) --stage;
+  const bool one = std::int64_t{p.dp} * p.cp == 1;
+  p.zero_stage = one ? std::int8_t{0}
+                     : take(q.fixed.zero_stage, stage,
+                            "ZeRO stage " + number_text(stage) + ": the fullest sharding that " +
+                                q.framework.name + " has");
+  if (one) result.assumed.push_back("one replica: ZeRO has nothing to shard over");
+  p.micro_batch =
+      take(q.fixed.micro_batch, kMemoryMicroBatch, "micro-batch " + number_text(kMemoryMicroBatch));
+  const bool interleaved = q.fixed.schedule == Schedule::kInterleaved;
+  p.interleave = q.fixed.interleave.value_or(interleaved ? kInterleavedChunks : 1);
+  if (interleaved && !q.fixed.interleave)
+    result.assumed.push_back("interleave " + number_text(kInterleavedChunks));
+  p.schedule = q.fixed.schedule.value_or(p.interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
+  p.recompute = take(q.fixed.recompute, Recompute::kNone, "recompute none");
+  p.sequence_parallel = q.fixed.sequence_parallel.value_or(p.tp > 1);
+  if (p.tp > 1 && !q.fixed.sequence_parallel) result.assumed.push_back("sequence parallelism with tp > 1");
+  if (q.workload.global_batch > 0) {
+    const std::int64_t each = std::int64_t{p.dp} * p.micro_batch;
+    if (q.workload.global_batch % each != 0) {
+      return Error{"not_divisible",
+                   "global batch " + number_text(q.workload.global_batch) +
+                       " is not a multiple of dp x micro-batch = " + number_text(each),
+                   "--global-batch", "a multiple of " + number_text(each), ""};
+    }
+    p.grad_accumulation = static_cast<std::int32_t>(q.workload.global_batch / each);
+  } else {
+    p.grad_accumulation = p.pp;
+    result.assumed.push_back("as many micro-batches as pipeline stages");
+  }
+  return result;
+}
+
+}  // namespace shardplan

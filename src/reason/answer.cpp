@@ -1,0 +1,57 @@
+#include "reason/answer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "reason/axes.h"
+#include "reason/binding.h"
+#include "reason/failure_modes.h"
+#include "reason/thresholds.h"
+#include "reason/unknowns.h"
+
+namespace shardplan {
+
+Answer answer(const Estimator& estimator, const FixedAxes& fixed) {
+  return answer(estimator, fixed, search(estimator, fixed));
+}
+
+Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult result) {
+  Answer a;
+  a.result = std::move(result);
+  a.binding = binding_constraint(estimator, fixed, a.result);
+  if (a.result.best) {
+    const Estimate& best = *a.result.best;
+    a.axes = axis_findings(estimator, best);
+    a.not_used = unused_axes(estimator, fixed, best);
+    a.failure_modes = failure_modes(estimator, best);
+  }
+  a.thresholds = thresholds(estimator, fixed, a.result);
+  a.unknowns = unknowns(estimator.question(), a.result.best ? &a.result.best->plan : nullptr);
+  return a;
+}
+
+std::optional<Violation> why_illegal(const Estimator& estimator, const FixedAxes& fixed) {
+  if (estimator.space().for_each(fixed, [](const Plan&) {}) > 0) return std::nullopt;
+  // The plainest plan with the told axes: replicas take what is left.
+  const Question& q = estimator.question();
+  Plan plan;
+  plan.tp = fixed.tp.value_or(1);
+  plan.pp = fixed.pp.value_or(1);
+  plan.cp = fixed.cp.value_or(1);
+  plan.ep = fixed.ep.value_or(1);
+  plan.etp = fixed.etp.value_or(1);
+  plan.micro_batch = fixed.micro_batch.value_or(1);
+  plan.zero_stage = fixed.zero_stage.value_or(0);
+  plan.interleave = fixed.interleave.value_or(1);
+  plan.schedule = fixed.schedule.value_or(plan.interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
+  plan.sequence_parallel = fixed.sequence_parallel.value_or(plan.tp > 1);
+  const std::int64_t rest = std::int64_t{plan.tp} * plan.pp * plan.cp;
+  plan.dp = fixed.dp.value_or(static_cast<std::int32_t>(std::max<std::int64_t>(1, q.cluster.gpus / rest)));
+  const std::int64_t batch = q.workload.global_batch, each = std::int64_t{plan.dp} * plan.micro_batch;
+  plan.grad_accumulation =
+      batch > 0 ? static_cast<std::int32_t>(std::max<std::int64_t>(1, batch / each)) : plan.pp;
+  if (auto violation = estimator.space().violation(plan)) return violation;
+  return Violation{Constraint::kBatch, 0, 0, "no degrees of the other axes go with those that were told"};
+}
+
+}  // namespace shardplan

@@ -1,0 +1,83 @@
+// The defended answer: the search's result and what there is to say about it. Everything printed comes from
+// it.
+//
+//   Answer a = answer(estimator, fixed);   // a.binding->statement: "compute binds: 40.1 s of the 51.7 s step
+//   ..."
+//
+// Each finding is a value with its numbers; the statement is made from those numbers (reason/*.cpp), never
+// written down.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/search.h"
+
+namespace shardplan {
+
+/// kind: state, activations, logits, weights, kv_cache (memory); compute, hbm_bandwidth, link:<tier>,
+/// latency, bubble, prefill_interference, host (time); critical_batch; none.
+struct BindingConstraint {
+  std::string kind;
+  std::string statement;  // one sentence with both sides of the inequality
+  double value = 0, limit = 0;
+  std::string unit;  // of both: "bytes", "s", "tokens"
+};
+
+struct AxisFinding {
+  std::string axis;  // "tp"
+  std::int64_t degree = 1;
+  std::string tier;
+  std::optional<BytesPerSecond<>>
+      required_bandwidth;  // to stay hidden or, where nothing hides it, to be a tenth of compute
+  std::optional<BytesPerSecond<>> available_bandwidth;
+  std::string reason;  // with a number
+};
+
+struct UnusedAxis {
+  std::string axis;
+  std::string reason;  // what using it would have cost, with a number
+};
+
+struct FailureMode {
+  std::string id;
+  std::string statement;
+  std::string symptom;
+  std::string metric;
+};
+
+struct Threshold {
+  std::string parameter;
+  double current = 0, threshold = 0;  // SI base units
+  std::string unit;
+  std::string then;
+};
+
+struct Unknown {
+  std::string id;
+  std::string statement;
+  std::string magnitude;
+};
+
+struct Answer {
+  SearchResult result;
+  BindingConstraint binding;
+  std::vector<AxisFinding> axes;
+  std::vector<UnusedAxis> not_used;
+  std::vector<FailureMode> failure_modes;
+  std::vector<Threshold> thresholds;
+  std::vector<Unknown> unknowns;
+};
+
+/// Says why of a search that was done with the same estimator and axes.
+Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult result);
+
+/// Searches and says why.
+Answer answer(const Estimator& estimator, const FixedAxes& fixed);
+
+/// The rule that the fixed axes break when no legal plan agrees with them; nothing when some plan does.
+std::optional<Violation> why_illegal(const Estimator& estimator, const FixedAxes& fixed);
+
+}  // namespace shardplan

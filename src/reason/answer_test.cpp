@@ -1,0 +1,220 @@
+#include "reason/answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "import/question.h"
+#include "reason/axes.h"
+#include "reason/time_groups.h"
+
+namespace shardplan {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+QuestionSpec hand(const char* params, const char* layers, const char* hidden, const char* heads) {
+  QuestionSpec s;
+  s.params = params;
+  s.layers = layers;
+  s.hidden = hidden;
+  s.heads = heads;
+  return s;
+}
+
+QuestionSpec gpt175(const char* gpus) {
+  QuestionSpec s = hand("175", "96", "12288", "96");
+  s.gpus = gpus;
+  s.seq = "2048";
+  return s;
+}
+
+struct Asked {
+  explicit Asked(const QuestionSpec& spec) : question(build_question(spec, catalog()).value()) {}
+  Question question;
+  Estimator estimator{question};
+  Answer answer = shardplan::answer(estimator, question.fixed);
+};
+
+bool has_digit(const std::string& text) { return text.find_first_of("0123456789") != std::string::npos; }
+
+TEST(Binding, StateIsProvenInfeasibleOnEightGpus) {
+  const Asked asked(gpt175("8"));
+  const BindingConstraint& b = asked.answer.binding;
+  EXPECT_EQ(b.kind, "state");
+  EXPECT_NEAR(b.value / gibibytes(1).raw(), 325.96, 0.005);
+  EXPECT_NEAR(b.limit / gibibytes(1).raw(), 182.32, 0.005);
+  EXPECT_THAT(b.statement, HasSubstr("325.96 GiB on each of 8 GPUs"));
+  EXPECT_THAT(b.statement, HasSubstr("182.32 GiB"));
+  EXPECT_THAT(b.statement, HasSubstr("the smallest N is 15 (16 in whole nodes)"));
+  EXPECT_THAT(asked.answer.thresholds, Contains(testing::AllOf(Field(&Threshold::parameter, "gpus"),
+                                                               Field(&Threshold::threshold, 15))));
+  EXPECT_TRUE(asked.answer.axes.empty());
+  EXPECT_FALSE(asked.answer.unknowns.empty());
+}
+
+TEST(Binding, ActivationsAreNamedWithTheNearestMiss) {
+  QuestionSpec spec = hand("8", "32", "4096", "32");
+  spec.gpus = "1";
+  spec.seq = "1048576";
+  const Asked asked(spec);
+  EXPECT_EQ(asked.answer.binding.kind, "activations");
+  EXPECT_GT(asked.answer.binding.value, asked.answer.binding.limit);
+  EXPECT_THAT(asked.answer.binding.statement, HasSubstr("too much"));
+}
+
+TEST(Binding, LogitsAreNamedWhenTheyAreTheLastStraw) {
+  QuestionSpec spec = hand("1", "2", "1024", "8");
+  spec.vocab = "2000000";
+  spec.gpus = "1";
+  spec.seq = "32768";
+  EXPECT_EQ(Asked(spec).answer.binding.kind, "logits");
+}
+
+TEST(Binding, NoLegalPlanSaysWhichRule) {
+  QuestionSpec spec = hand("8", "32", "4096", "32");
+  spec.tp = "5";
+  spec.gpus = "5";
+  spec.gpus_per_node = "5";
+  const Asked asked(spec);
+  EXPECT_EQ(asked.answer.binding.kind, "none");
+  EXPECT_THAT(asked.answer.binding.statement, HasSubstr("tp 5 does not divide"));
+}
+
+TEST(Binding, FeasibleNamesTheLargestTermWithBothSides) {
+  const Asked asked(gpt175("64"));
+  const Estimate& best = *asked.answer.result.best;
+  const BindingConstraint& b = asked.answer.binding;
+  EXPECT_EQ(b.kind, "compute");
+  EXPECT_DOUBLE_EQ(b.value, compute_time(best.time).raw());
+  EXPECT_DOUBLE_EQ(b.limit, best.step.raw());
+  EXPECT_THAT(b.statement, HasSubstr("compute binds: "));
+  EXPECT_THAT(b.statement, HasSubstr("Memory leaves"));
+}
+
+TEST(Binding, ASlowNetworkIsNamedByItsTier) {
+  QuestionSpec spec = gpt175("64");
+  spec.tp = "8";
+  spec.bw_intra = "10";
+  EXPECT_EQ(Asked(spec).answer.binding.kind, "link:node");
+}
+
+TEST(TimeGroups, SumToTheStep) {
+  const Asked asked(gpt175("16"));
+  const Estimate& best = *asked.answer.result.best;
+  double sum = 0;
+  for (const TimeGroup& group : time_groups(best, asked.question.cluster)) sum += group.exposed.raw();
+  EXPECT_NEAR(sum / best.step.raw(), 1, 1e-12);
+}
+
+TEST(Axes, UsedAndUnusedTogetherAreAllAxesAndEachCitesANumber) {
+  const Asked asked(gpt175("16"));
+  std::vector<std::string> names;
+  std::int64_t product = 1;
+  for (const AxisFinding& x : asked.answer.axes) {
+    names.push_back(x.axis);
+    product *= x.degree;
+    EXPECT_TRUE(has_digit(x.reason)) << x.reason;
+    EXPECT_TRUE(x.available_bandwidth.has_value());
+  }
+  for (const UnusedAxis& x : asked.answer.not_used) {
+    names.push_back(x.axis);
+    EXPECT_TRUE(has_digit(x.reason)) << x.reason;
+  }
+  EXPECT_EQ(product, 16);
+  EXPECT_THAT(names, testing::UnorderedElementsAre("dp", "tp", "pp", "cp", "ep"));
+}
+
+TEST(Axes, AtTheRequiredBandwidthTheReductionJustHides) {
+  QuestionSpec spec = gpt175("64");
+  spec.dp = "64";
+  const Asked asked(spec);
+  ASSERT_EQ(asked.answer.axes.size(), 1U);
+  const double needs = asked.answer.axes[0].required_bandwidth->raw();
+  for (const double factor : {0.98, 1.02}) {
+    Question q = asked.question;
+    q.cluster.tiers.back().bandwidth.value = bytes_per_s(needs * factor);
+    const Estimator estimator(q);
+    const AxisCost<> cost = estimator.time<double>(asked.answer.result.best->plan).axis(Axis::kData);
+    EXPECT_EQ(cost.latency_term + cost.bandwidth_term <= cost.window, factor > 1) << factor;
+  }
+}
+
+TEST(Axes, ForcingAnUnusedAxisIsNeverFaster) {
+  const Asked asked(gpt175("64"));
+  FixedAxes fixed;
+  fixed.tp = 2;
+  const auto forced = search(asked.estimator, fixed, 0);
+  EXPECT_FALSE(better(*forced.best, *asked.answer.result.best));
+  EXPECT_THAT(asked.answer.not_used,
+              Contains(testing::AllOf(Field(&UnusedAxis::axis, "ep"),
+                                      Field(&UnusedAxis::reason, HasSubstr("without experts")))));
+}
+
+TEST(Thresholds, NearestFirstAndTheAnswerChangesThere) {
+  const Asked asked(gpt175("64"));
+  ASSERT_FALSE(asked.answer.thresholds.empty());
+  double before = 0;
+  bool checked = false;
+  for (const Threshold& t : asked.answer.thresholds) {
+    const double distance = std::fabs(std::log(t.threshold / t.current));
+    EXPECT_GE(distance, before);
+    before = distance;
+    if (t.parameter != "bandwidth_inter_node") continue;
+    Question q = asked.question;
+    q.cluster.tiers.back().bandwidth.value = bytes_per_s(t.threshold);
+    const Estimator estimator(q);
+    const SearchResult there = search(estimator, q.fixed, 0);
+    EXPECT_NE(there.best->plan.dp, asked.answer.result.best->plan.dp);
+    checked = true;
+  }
+  EXPECT_TRUE(checked);
+}
+
+TEST(Thresholds, TheCriticalBatchIsOne) {
+  QuestionSpec spec = gpt175("64");
+  spec.critical_batch = "8Mtok";
+  EXPECT_THAT(Asked(spec).answer.thresholds,
+              Contains(testing::AllOf(Field(&Threshold::parameter, "batch_tokens"),
+                                      Field(&Threshold::threshold, 8e6))));
+}
+
+TEST(FailureModes, OnlyThoseThatApply) {
+  const auto ids = [](const Answer& a) {
+    std::vector<std::string> list;
+    for (const FailureMode& f : a.failure_modes) list.push_back(f.id);
+    return list;
+  };
+  EXPECT_THAT(ids(Asked(gpt175("64")).answer), ElementsAre("exposed_reduction", "stragglers"));
+  QuestionSpec spec = gpt175("64");
+  spec.tp = "16";
+  spec.critical_batch = "1Mtok";
+  spec.pp = "4";
+  spec.recompute = "full";
+  spec.global_batch = "1024";
+  const Answer forced = Asked(spec).answer;
+  EXPECT_THAT(ids(forced),
+              testing::IsSupersetOf({"cross_node_tensor", "beyond_critical_batch", "recompute_transient"}));
+  EXPECT_THAT(ids(forced), Not(Contains("stragglers")));
+  for (const FailureMode& f : forced.failure_modes) {
+    EXPECT_TRUE(has_digit(f.statement)) << f.statement;
+    EXPECT_FALSE(f.symptom.empty());
+  }
+}
+
+TEST(Answer, IsTheSameTwice) {
+  const Asked one(gpt175("64")), two(gpt175("64"));
+  EXPECT_EQ(one.answer.result.best->plan, two.answer.result.best->plan);
+  ASSERT_EQ(one.answer.thresholds.size(), two.answer.thresholds.size());
+  for (std::size_t i = 0; i < one.answer.thresholds.size(); ++i) {
+    EXPECT_EQ(one.answer.thresholds[i].threshold, two.answer.thresholds[i].threshold);
+  }
+}
+
+}  // namespace
+}  // namespace shardplan

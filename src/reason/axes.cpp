@@ -1,0 +1,183 @@
+#include "reason/axes.h"
+
+#include "estimate/axis_bandwidth.h"
+#include "reason/time_groups.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+/// Where nothing hides an axis, its traffic is held against this share of compute.
+constexpr double kExposedShare = 0.1;
+constexpr std::array kAxisOrder{Axis::kData, Axis::kTensor, Axis::kPipeline, Axis::kContext, Axis::kExpert};
+
+bool hides(Axis axis) { return axis == Axis::kData || axis == Axis::kContext; }
+
+const char* window_words(Axis axis) {
+  return axis == Axis::kData ? "the backward pass of one micro-batch" : "the attention of one layer";
+}
+
+std::string hidden_reason(Axis axis, const AxisCost<>& cost, const AxisBandwidth& bandwidth) {
+  const Seconds<> once = cost.latency_term + cost.bandwidth_term;
+  std::string text = std::string(traffic_words(axis)) + " of " + format(bytes(cost.bytes)) + " takes " +
+                     format(once) + (cost.hierarchical ? " tier by tier" : "") + " beside " +
+                     window_words(axis) + ", " + format(cost.window) + ": ";
+  if (!bandwidth.required) return text + "latency and the inner tiers alone exceed it, no bandwidth hides it";
+  return text + (once <= cost.window ? "it hides" : format(once - cost.window) + " of it is exposed");
+}
+
+std::string exposed_reason(Axis axis, const AxisCost<>& cost, const AxisBandwidth& bandwidth,
+                           const Estimate& best) {
+  const Seconds<> all = best.time[time_term(axis)].exposed(), compute = compute_time(best.time);
+  const Seconds<> once = cost.latency_term + cost.bandwidth_term;
+  std::string text = std::string("nothing hides ") + traffic_words(axis) + ": " + format(bytes(cost.bytes)) +
+                     " each time, " + format(once) + ", adds " + format(all) + ", " +
+                     format_percent((all / compute).raw()) + " of compute; ";
+  if (!bandwidth.required) {
+    return text + "its latency alone is more than a tenth of compute";
+  }
+  return text + "it needs the bandwidth at which that is a tenth";
+}
+
+/// Why the axis stays where it is: the next tier does not have what it needs.
+std::string next_tier_reason(const Cluster& cluster, std::size_t tier, const AxisBandwidth& bandwidth) {
+  if (tier + 1 >= cluster.tiers.size() || !bandwidth.required) return "";
+  const BytesPerSecond<> next = tier_bandwidth(cluster, tier + 1);
+  if (next >= *bandwidth.required) return "";
+  return "; tier " + cluster.tiers[tier + 1].name + " has " + format(next) + ", too little for it";
+}
+
+std::int32_t& degree_of(Plan& plan, Axis axis) {
+  switch (axis) {
+    case Axis::kTensor:
+      return plan.tp;
+    case Axis::kContext:
+      return plan.cp;
+    case Axis::kExpert:
+      return plan.ep;
+    case Axis::kPipeline:
+      return plan.pp;
+    case Axis::kData:
+      break;
+  }
+  return plan.dp;
+}
+
+std::optional<std::int32_t>& told(FixedAxes& fixed, Axis axis) {
+  switch (axis) {
+    case Axis::kTensor:
+      return fixed.tp;
+    case Axis::kContext:
+      return fixed.cp;
+    case Axis::kExpert:
+      return fixed.ep;
+    case Axis::kPipeline:
+      return fixed.pp;
+    case Axis::kData:
+      break;
+  }
+  return fixed.dp;
+}
+
+double per_sequence(const Estimate& e) {
+  return e.step.raw() / (static_cast<double>(e.plan.dp) * e.plan.micro_batch * e.plan.grad_accumulation);
+}
+
+/// The term that grows most from one plan to the other, each scaled to `sequences` of the first.
+std::string largest_growth(const Estimate& from, const Estimate& to) {
+  const double scale = per_sequence(to) / to.step.raw() * from.step.raw() / per_sequence(from);
+  std::size_t grown = 0;
+  double most = 0;
+  for (std::size_t i = 0; i < kTimeTermCount; ++i) {
+    const double more = to.time.terms[i].exposed().raw() * scale - from.time.terms[i].exposed().raw();
+    if (more <= most) continue;
+    most = more;
+    grown = i;
+  }
+  if (most <= 0) return "";
+  return std::string(", mostly ") + name(static_cast<TimeTerm>(grown)) + " (+" + format(seconds(most)) + ")";
+}
+
+/// The best plan of each degree above 1, and the nearest miss of all.
+struct Forced {
+  std::optional<Estimate> best;
+  std::optional<NearestMiss> miss;
+};
+
+Forced force(const Estimator& estimator, FixedAxes fixed, Axis axis) {
+  Forced forced;
+  for (const std::int64_t n : divisors(estimator.question().cluster.gpus)) {
+    if (n == 1) continue;
+    told(fixed, axis) = static_cast<std::int32_t>(n);
+    const SearchResult r = search(estimator, fixed, 0);
+    if (r.best && (!forced.best || better(*r.best, *forced.best))) forced.best = r.best;
+    const auto& miss = r.census.nearest_miss;
+    if (miss && (!forced.miss || miss->shortfall < forced.miss->shortfall)) forced.miss = miss;
+  }
+  return forced;
+}
+
+std::string illegal_reason(const Estimator& estimator, Plan plan, Axis axis) {
+  const std::int64_t gpus = estimator.question().cluster.gpus;
+  if (gpus == 1) return "there is one GPU";
+  const auto smallest = static_cast<std::int32_t>(divisors(gpus)[1]);
+  degree_of(plan, axis) = smallest;
+  if (axis != Axis::kExpert && axis != Axis::kData && plan.dp % smallest == 0) plan.dp /= smallest;
+  const auto violation = estimator.space().violation(plan);
+  return "no legal plan uses it" + (violation ? ": " + violation->where : "");
+}
+
+std::string unused_reason(const Estimator& estimator, const FixedAxes& fixed, Axis axis,
+                          const Estimate& best) {
+  FixedAxes copy = fixed;
+  if (told(copy, axis)) return "told to be 1";
+  const Forced forced = force(estimator, fixed, axis);
+  if (forced.best) {
+    const double ratio_of_time = per_sequence(*forced.best) / per_sequence(best);
+    return "the best plan with it, " + canonical(forced.best->plan) + ", takes " + format(forced.best->step) +
+           ", " + format_number(ratio_of_time) + " x the time" + largest_growth(best, *forced.best);
+  }
+  if (forced.miss) {
+    return "no plan with it fits; the closest, " + canonical(forced.miss->plan) + ", is " +
+           format(forced.miss->shortfall) + " too large";
+  }
+  return illegal_reason(estimator, best.plan, axis);
+}
+
+}  // namespace
+
+std::int64_t degree(const Plan& plan, Axis axis) {
+  Plan copy = plan;
+  return degree_of(copy, axis);
+}
+
+std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimate& best) {
+  const Cluster& cluster = estimator.question().cluster;
+  std::vector<AxisFinding> findings;
+  for (const Axis axis : kAxisOrder) {
+    if (degree(best.plan, axis) <= 1) continue;
+    const AxisCost<>& cost = best.time.axis(axis);
+    if (cost.occurrences <= 0) continue;
+    const Seconds<> budget =
+        hides(axis) ? cost.window : compute_time(best.time) * ratio(kExposedShare / cost.occurrences);
+    const AxisBandwidth bandwidth = axis_bandwidth(cluster, cost, budget);
+    const std::string reason =
+        hides(axis) ? hidden_reason(axis, cost, bandwidth) : exposed_reason(axis, cost, bandwidth, best);
+    findings.push_back({name(axis), degree(best.plan, axis), cluster.tiers[cost.tier].name,
+                        bandwidth.required, bandwidth.available,
+                        reason + next_tier_reason(cluster, cost.tier, bandwidth)});
+  }
+  return findings;
+}
+
+std::vector<UnusedAxis> unused_axes(const Estimator& estimator, const FixedAxes& fixed,
+                                    const Estimate& best) {
+  std::vector<UnusedAxis> unused;
+  for (const Axis axis : kAxisOrder) {
+    if (degree(best.plan, axis) > 1) continue;
+    unused.push_back({name(axis), unused_reason(estimator, fixed, axis, best)});
+  }
+  return unused;
+}
+
+}  // namespace shardplan

@@ -1,0 +1,24 @@
+// Each axis of the best plan with the bandwidth it needs, and each axis left at 1 with what it would cost.
+//
+//   axis_findings(estimator, best)          // {"tp", 8, "node", needs 107 GB/s, has 300 GB/s, "..."}
+//   unused_axes(estimator, fixed, best)     // {"pp", "the best plan with it, dp32·pp2·..., takes 1.04 x:
+//   ..."}
+//
+// An axis that hides under compute needs the bandwidth at which it does; one that nothing hides, the
+// bandwidth at which it takes a tenth of compute. The reason says which.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reason/answer.h"
+
+namespace shardplan {
+
+std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimate& best);
+std::vector<UnusedAxis> unused_axes(const Estimator& estimator, const FixedAxes& fixed, const Estimate& best);
+
+/// Degree of an axis in a plan.
+std::int64_t degree(const Plan& plan, Axis axis);
+
+}  // namespace shardplan

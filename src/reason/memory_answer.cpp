@@ -1,0 +1,44 @@
+#include "reason/memory_answer.h"
+
+#include <cmath>
+
+namespace shardplan {
+
+Floor state_floor(const Estimator& estimator) {
+  const Cluster& cluster = estimator.question().cluster;
+  Floor floor;
+  floor.state = estimator.state_total<double>();
+  floor.usable = estimator.usable<double>();
+  floor.state_per_gpu = estimator.state_floor<double>(floor.state);
+  floor.feasible = floor.state_per_gpu <= floor.usable;
+  floor.min_gpus = estimator.minimum_gpus<double>(floor.state, floor.usable).raw();
+  const double node = static_cast<double>(cluster.tiers.front().size);
+  floor.min_gpus_whole_nodes = std::ceil(floor.min_gpus / node) * node;
+  return floor;
+}
+
+MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const FixedAxes& fixed,
+                           std::size_t suggest) {
+  MemoryAnswer answer;
+  answer.plan = plan;
+  answer.count = count_parameters(estimator.question().model);
+  answer.parameters = estimator.parameters();
+  for (int stage = 0; stage < plan.pp; ++stage) {
+    answer.by_stage.push_back(estimator.stage_memory<double>(plan, stage));
+    if (answer.worst().total() < answer.by_stage.back().total()) answer.fullest = answer.by_stage.size() - 1;
+  }
+  answer.usable = estimator.usable<double>();
+  answer.hbm = estimator.question().cluster.device.memory_reported.value;
+  answer.broken = estimator.broken_memory(answer.worst());
+  answer.fits = !answer.broken;
+  answer.layer_paper = estimator.layer_activations<double>(plan, 0, ActivationModel::kPaper);
+  answer.layer_ops = estimator.layer_activations<double>(plan, 0, ActivationModel::kOps);
+  answer.floor = state_floor(estimator);
+  if (suggest > 0) {
+    answer.suggested = true;
+    answer.suggestions = search(estimator, fixed, suggest - 1);
+  }
+  return answer;
+}
+
+}  // namespace shardplan

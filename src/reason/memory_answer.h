@@ -1,0 +1,44 @@
+// Does one layout fit: memory by term and by stage, the floor under every plan, and layouts that do fit.
+//
+//   MemoryAnswer a = memory_answer(estimator, plan, 4);   // a.fits, a.by_stage[a.fullest], a.floor.min_gpus
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "catalog/parameters.h"
+#include "search/search.h"
+
+namespace shardplan {
+
+/// 16 Psi / N against usable memory: no plan of any kind keeps less on its fullest GPU.
+struct Floor {
+  Bytes<> state, state_per_gpu, usable;
+  bool feasible = false;
+  double min_gpus = 0;              // smallest integer N with state / N <= usable
+  double min_gpus_whole_nodes = 0;  // the next whole number of nodes
+};
+
+struct MemoryAnswer {
+  Plan plan;
+  ParameterCount count;
+  double parameters = 0;  // of the state: the count, or what was declared by hand
+  std::vector<MemoryBreakdown<>> by_stage;
+  std::size_t fullest = 0;
+  bool fits = false;
+  std::optional<Constraint> broken;
+  Bytes<> usable, hbm;
+  Bytes<> layer_paper, layer_ops;  // what one layer of the first kind keeps for one micro-batch
+  Floor floor;
+  bool suggested = false;
+  SearchResult suggestions;  // filled when asked for
+  const MemoryBreakdown<>& worst() const { return by_stage[fullest]; }
+};
+
+Floor state_floor(const Estimator& estimator);
+
+/// `suggest` = how many layouts that fit to list, 0 = none.
+MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const FixedAxes& fixed,
+                           std::size_t suggest);
+
+}  // namespace shardplan

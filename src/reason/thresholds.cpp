@@ -1,0 +1,244 @@
+#include "reason/thresholds.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reason/memory_answer.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+/// Plans that all searches together may visit: some 40 searches of 64 GPUs.
+constexpr std::int64_t kPlansMax = 900'000;
+/// Factors from the current value that are tried before the bisection.
+constexpr std::array kFactors{2.0, 4.0};
+constexpr int kHalvings = 4;  // 2^(1/16): within 4.5 %
+constexpr double kLongSequence = 8192, kLongStep = 1024, kShortStep = 128;
+
+/// One input of the question. `set` says whether the value is one that it can take.
+struct Parameter {
+  const char* name;
+  const char* unit;
+  double (*get)(const Question&);
+  bool (*set)(Question&, double);
+  double (*step)(const Question&, const SearchResult&);  // values are whole multiples of it; 0 = any
+  bool
+      bisected;  // any value between is meant, and a change of layout counts; else feasibility at the factors
+  // Directions that can matter, upwards and downwards, when something fits and when nothing does.
+  std::array<bool, 2> when_fits, when_nothing_does;
+};
+
+double whole(double value, double step) { return step > 0 ? std::round(value / step) * step : value; }
+
+constexpr std::array kParameters{
+    Parameter{"gpus",
+              "GPUs",
+              [](const Question& q) { return static_cast<double>(q.cluster.gpus); },
+              [](Question& q, double v) {
+                const auto gpus = static_cast<std::int64_t>(v);
+                Tier& outer = q.cluster.tiers.back();
+                // One node cannot grow: what would connect two of them was not said.
+                if (gpus < 1 || (q.cluster.tiers.size() == 1 && gpus > outer.size)) return false;
+                q.cluster.gpus = gpus;
+                outer.size = std::max(outer.size, gpus);
+                return true;
+              },
+              [](const Question&, const SearchResult&) { return 1.0; },
+              false,
+              {false, true},
+              {true, false}},
+    Parameter{"sequence",
+              "tokens",
+              [](const Question& q) { return static_cast<double>(q.workload.sequence); },
+              [](Question& q, double v) {
+                q.workload.sequence = static_cast<std::int64_t>(v);
+                return v >= 1;
+              },
+              [](const Question& q, const SearchResult&) {
+                return static_cast<double>(q.workload.sequence) >= kLongSequence ? kLongStep : kShortStep;
+              },
+              true,
+              {true, true},
+              {false, true}},
+    Parameter{"hbm",
+              "bytes",
+              [](const Question& q) { return q.cluster.device.memory_reported.value.raw(); },
+              [](Question& q, double v) {
+                q.cluster.device.memory_reported.value = bytes(v);
+                return q.cluster.usable().raw() > 0;
+              },
+              [](const Question&, const SearchResult&) { return 0.0; },
+              true,
+              {true, true},
+              {true, false}},
+    Parameter{"bandwidth_inter_node",
+              "bytes/s",
+              [](const Question& q) { return q.cluster.tiers.back().bandwidth.value.raw(); },
+              [](Question& q, double v) {
+                q.cluster.tiers.back().bandwidth.value = bytes_per_s(v);
+                return q.cluster.tiers.size() > 1 && q.cluster.gpus > q.cluster.tiers.front().size;
+              },
+              [](const Question&, const SearchResult&) { return 0.0; },
+              true,
+              {true, true},
+              {false, false}},
+    Parameter{"global_batch",
+              "sequences",
+              [](const Question& q) { return static_cast<double>(q.workload.global_batch); },
+              [](Question& q, double v) {
+                const bool told = q.workload.global_batch > 0;
+                q.workload.global_batch = static_cast<std::int64_t>(v);
+                return told && v >= 1;
+              },
+              [](const Question&, const SearchResult& r) {
+                return r.best ? static_cast<double>(r.best->plan.dp) * r.best->plan.micro_batch : 1.0;
+              },
+              true,
+              {true, true},
+              {false, false}},
+};
+
+std::string degrees(const Plan& p) {
+  Plan plain;
+  plain.dp = p.dp;
+  plain.tp = p.tp;
+  plain.pp = p.pp;
+  plain.cp = p.cp;
+  plain.ep = p.ep;
+  plain.etp = p.etp;
+  const std::string text = canonical(plain);
+  return text.substr(0, text.find("·z"));
+}
+
+bool same_layout(const Plan& a, const Plan& b) {
+  return a.dp == b.dp && a.tp == b.tp && a.pp == b.pp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp;
+}
+
+/// The searches for one parameter, from the question as it is.
+class Scan {
+ public:
+  Scan(const Estimator& base, const FixedAxes& fixed, const SearchResult& result, const Parameter& parameter,
+       std::int64_t& plans_left)
+      : base_(base),
+        fixed_(fixed),
+        result_(result),
+        parameter_(parameter),
+        plans_left_(plans_left),
+        current_(parameter.get(base.question())),
+        step_(parameter.step(base.question(), result)) {}
+
+  /// The nearest change found upwards (or downwards).
+  std::optional<Threshold> find(bool up) {
+    double same = current_;
+    for (const double factor : kFactors) {
+      const double value = whole(up ? current_ * factor : current_ / factor, step_);
+      const auto found = value == same ? std::nullopt : search_at(value);
+      if (!found) return std::nullopt;
+      if (differs(*found)) return parameter_.bisected ? bisect(same, value, *found) : at(value, *found);
+      same = value;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<SearchResult> search_at(double value) {
+    Question question = base_.question();
+    if (!parameter_.set(question, value) || plans_left_ <= 0) return std::nullopt;
+    const Estimator estimator(question);
+    SearchResult found = search(estimator, fixed_, 0);
+    plans_left_ -= found.census.considered;
+    // A value for which no plan is legal says nothing about memory or speed.
+    if (found.census.considered == 0) return std::nullopt;
+    return found;
+  }
+
+  bool differs(const SearchResult& found) const {
+    if (found.best.has_value() != result_.best.has_value()) return true;
+    return parameter_.bisected && found.best && !same_layout(found.best->plan, result_.best->plan);
+  }
+
+  Threshold bisect(double same, double other, SearchResult there) {
+    for (int i = 0; i < kHalvings; ++i) {
+      const double middle = whole(std::sqrt(same * other), step_);
+      if (middle == same || middle == other) break;
+      auto found = search_at(middle);
+      if (!found) break;
+      if (differs(*found)) {
+        other = middle;
+        there = std::move(*found);
+      } else {
+        same = middle;
+      }
+    }
+    return at(other, there);
+  }
+
+  Threshold at(double value, const SearchResult& there) const {
+    return {parameter_.name, current_, value, parameter_.unit, then(there)};
+  }
+
+  std::string then(const SearchResult& there) const {
+    if (!there.best) {
+      const auto& miss = there.census.nearest_miss;
+      return std::string("nothing fits any more") +
+             (miss ? std::string(" (") + name(miss->constraint) + ")" : "");
+    }
+    if (!result_.best) return "a plan fits: " + canonical(there.best->plan);
+    return degrees(result_.best->plan) + " gives way to " + canonical(there.best->plan);
+  }
+
+  const Estimator& base_;
+  const FixedAxes& fixed_;
+  const SearchResult& result_;
+  const Parameter& parameter_;
+  std::int64_t& plans_left_;
+  double current_, step_;
+};
+
+/// Where state alone does not fit, the count at which it would: no search needed, the floor is exact.
+void add_floor(const Estimator& estimator, std::vector<Threshold>& found) {
+  const Floor floor = state_floor(estimator);
+  if (floor.feasible) return;
+  found.push_back(
+      {"gpus", static_cast<double>(estimator.question().cluster.gpus), floor.min_gpus, "GPUs",
+       "state alone fits under full sharding; in whole nodes " + format_count(floor.min_gpus_whole_nodes)});
+}
+
+void add_critical_batch(const Question& q, const SearchResult& result, std::vector<Threshold>& found) {
+  const double critical = q.workload.critical_batch_tokens;
+  if (critical <= 0 || !result.best) return;
+  const Plan& p = result.best->plan;
+  const double micro_step =
+      static_cast<double>(p.dp) * p.micro_batch * static_cast<double>(q.workload.sequence);
+  found.push_back({"batch_tokens", micro_step * p.grad_accumulation, critical, "tokens",
+                   "the critical batch: beyond it more tokens a step buy less than their share; " +
+                       format_count(std::floor(critical / micro_step)) +
+                       " micro-batches of accumulation stay below it"});
+}
+
+}  // namespace
+
+std::vector<Threshold> thresholds(const Estimator& estimator, const FixedAxes& fixed,
+                                  const SearchResult& result) {
+  std::vector<Threshold> found;
+  std::int64_t plans_left = kPlansMax;
+  add_critical_batch(estimator.question(), result, found);
+  add_floor(estimator, found);
+  const bool hopeless = !state_floor(estimator).feasible;
+  for (const Parameter& parameter : kParameters) {
+    if (hopeless && !parameter.bisected) continue;  // the floor has said how many GPUs
+    Scan scan(estimator, fixed, result, parameter, plans_left);
+    const auto& directions = result.best ? parameter.when_fits : parameter.when_nothing_does;
+    for (const bool up : {true, false}) {
+      if (!directions[up ? 0 : 1]) continue;
+      if (const auto threshold = scan.find(up)) found.push_back(*threshold);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Threshold& a, const Threshold& b) {
+    return std::fabs(std::log(a.threshold / a.current)) < std::fabs(std::log(b.threshold / b.current));
+  });
+  return found;
+}
+
+}  // namespace shardplan

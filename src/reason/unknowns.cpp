@@ -1,0 +1,67 @@
+#include "reason/unknowns.h"
+
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+struct Case {
+  const Question& question;
+  const Plan* plan;
+};
+
+bool always(const Case&) { return true; }
+bool no_vocabulary(const Case& c) { return c.question.model.vocab == 0; }
+bool many(const Case& c) { return c.plan != nullptr && c.plan->gpus() > 1; }
+bool experts(const Case& c) { return c.plan != nullptr && c.plan->ep > 1; }
+bool recomputes(const Case& c) { return c.plan != nullptr && c.plan->recompute != Recompute::kNone; }
+
+std::string fragmentation(const Case& c) {
+  return "reserved over allocated memory was 1.03 to 1.07 in eight published Megatron runs (SimuMax); the "
+         "reserve keeps " +
+         format_percent(c.question.cluster.reserve_share.value.raw()) + " of HBM for it";
+}
+std::string not_validated(const Case&) {
+  return "no error band is claimed: this version's times have not been held against measured runs";
+}
+std::string nothing(const Case&) { return ""; }
+
+struct Kind {
+  const char* id;
+  bool (*applies)(const Case&);
+  const char* statement;
+  std::string (*magnitude)(const Case&);
+};
+
+constexpr std::array kKinds{
+    Kind{
+        "time_model", always,
+        "how far the step time is from a measured one: a roofline with one efficiency for each kind of kernel",
+        not_validated},
+    Kind{"fragmentation", always, "what the allocator loses between its blocks", fragmentation},
+    Kind{"logits", no_vocabulary,
+         "the logits and their loss: the shape was given without a vocabulary, so they are left out",
+         nothing},
+    Kind{"collective_algorithm", many,
+         "which algorithm and protocol the library takes for each message: rings are assumed throughout",
+         nothing},
+    Kind{"stragglers", many, "slow GPUs, links and hosts: all are taken as equal", nothing},
+    Kind{"recompute_attention", recomputes,
+         "whether the attention of the framework is fused: without it, recomputation brings the scores back",
+         nothing},
+    Kind{"expert_balance", experts, "how evenly the router spreads tokens: balanced routing is assumed",
+         nothing},
+};
+
+}  // namespace
+
+std::vector<Unknown> unknowns(const Question& question, const Plan* plan) {
+  const Case c{question, plan};
+  std::vector<Unknown> found;
+  for (const Kind& kind : kKinds) {
+    if (kind.applies(c)) found.push_back({kind.id, kind.statement, kind.magnitude(c)});
+  }
+  return found;
+}
+
+}  // namespace shardplan

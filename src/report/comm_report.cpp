@@ -1,0 +1,213 @@
+#include "report/comm_report.h"
+
+#include "report/layout.h"
+#include "report/table.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+constexpr const char* kLargest = "<- largest";
+
+const char* words(CommAlgorithm algorithm) {
+  switch (algorithm) {
+    case CommAlgorithm::kNone:
+      return "one rank, nothing to send";
+    case CommAlgorithm::kRing:
+      return "one flat ring";
+    case CommAlgorithm::kTierByTier:
+      return "tier by tier";
+    case CommAlgorithm::kPairwise:
+      return "pairwise exchange";
+    case CommAlgorithm::kChain:
+      return "pipelined chain";
+  }
+  return "?";
+}
+
+std::string required_words(const CommAnswer& a) {
+  const CommWay<>& best = a.cost.best();
+  if (best.parts.empty()) return "";
+  const CommPart<>& outermost = best.parts.back();
+  if (!best.required) return "; no bandwidth hides it, the rest alone is longer than that";
+  const std::string where = best.parts.size() > 1 ? " on the " + outermost.tier : "";
+  return (*a.exposed ? "; needs " : "; ") + format(*best.required) + where +
+         (*a.exposed ? ", there are " : " would do, there are ") + format(outermost.link.bandwidth);
+}
+
+std::string headline(const CommAnswer& a) {
+  const CommWay<>& best = a.cost.best();
+  if (!a.exposed) {
+    return format(best.time()) + ": " + format(best.cost.latency_term) + " latency + " +
+           format(best.cost.bandwidth_term) + " bandwidth; " + format_percent(a.latency_share.raw()) +
+           " is latency\n";
+  }
+  const std::string window = format(*a.cost.window);
+  if (*a.exposed) {
+    return "exposed: " + format(best.time()) + " does not fit under " + window + "; " +
+           format(*best.exposed) + " are felt" + required_words(a) + "\n";
+  }
+  return "hidden: " + format(best.time()) + " fits under " + window + " with " + format(*best.slack) +
+         " to spare" + required_words(a) + "\n";
+}
+
+std::string question_lines(const CommAnswer& a) {
+  const CommQuestion& q = a.question;
+  Table table("ll");
+  const Bytes<> size = a.cost.size;
+  table.row({name(q.collective), format(size) + " (" + format_count(size.raw()) + " bytes) over " +
+                                     format_count(q.ranks.value.raw()) + " ranks"});
+  for (const Tier& tier : q.cluster.tiers) {
+    std::string text =
+        format(tier.bandwidth.value) + " per GPU and direction, " + format(tier.latency.value) + " a step";
+    if (tier.size > 0 && q.cluster.tiers.size() > 1) text += ", joins " + std::to_string(tier.size) + " GPUs";
+    if (tier.oversubscription.value > ratio(1)) {
+      text += ", oversubscribed " + format(tier.oversubscription.value) + " to 1";
+    }
+    table.row({tier.name, text + "  [" + label(tier.bandwidth.source) + "]"});
+  }
+  if (q.step) {
+    table.row(
+        {"window", format(*a.cost.window) + ", the backward pass of a " + format(q.step->value) + " step"});
+  }
+  return table.text();
+}
+
+std::string share_of(Seconds<> part, Seconds<> whole) {
+  return whole > seconds(0) ? format_percent((part / whole).raw()) : "";
+}
+
+/// The two terms of each tier, their sum, and what of it is felt.
+std::string way_lines(const CommAnswer& a, const CommWay<>& way) {
+  Table table;
+  Seconds<> largest;
+  for (const CommPart<>& p : way.parts)
+    largest = max(largest, max(p.cost.latency_term, p.cost.bandwidth_term));
+  const auto term = [&](const std::string& label_text, Seconds<> t, const std::string& note) {
+    table.row(
+        {label_text, format(t), share_of(t, way.time()), t == largest ? std::string(kLargest) : "", note});
+  };
+  const bool several = way.parts.size() > 1;
+  for (const CommPart<>& p : way.parts) {
+    const std::string where = several ? p.tier + ", " : "";
+    const std::string carries = several ? std::to_string(p.ranks) + " ranks, " + format(p.size) : "";
+    term(where + "bandwidth term", p.cost.bandwidth_term, carries);
+    term(where + "latency term", p.cost.latency_term, "");
+  }
+  table.row({"time", format(way.time())});
+  if (way.exposed) table.row({"felt", format(*way.exposed)});
+  if (way.required) {
+    std::string needs = format(*way.required) + " on the " + way.parts.back().tier;
+    if (way.required_without_latency) {
+      needs += ", " + format(*way.required_without_latency) + " if latency were nothing";
+    }
+    return table.text("  ", true) + "  hides from " + needs + "\n";
+  }
+  if (a.cost.window && !way.parts.empty()) {
+    return table.text("  ", true) + "  no bandwidth hides it: the rest is longer than the window\n";
+  }
+  return table.text("  ", true);
+}
+
+std::string ways_text(const CommAnswer& a) {
+  std::string text;
+  const bool several = a.cost.ways.size() > 1;
+  for (std::size_t i = 0; i < a.cost.ways.size(); ++i) {
+    const CommWay<>& way = a.cost.ways[i];
+    text += "\n" + std::string(words(way.algorithm));
+    if (several && i == a.cost.fastest) text += "  <- fastest";
+    text += "\n" + way_lines(a, way);
+  }
+  if (several && a.cost.fastest != 0) {
+    text += "\n" + std::string(words(a.cost.ways.front().algorithm)) + " takes " + format(a.saved) +
+            " more, " + format(a.flat_over_best) + " times as long\n";
+  } else if (several) {
+    text += "\n" + std::string(words(a.cost.best().algorithm)) +
+            " is the fastest: " + words(a.cost.ways.back().algorithm) + " takes " +
+            format(a.cost.ways.back().time()) + "\n";
+  }
+  return text;
+}
+
+Json optional_value(bool there, double value) { return there ? Json(value) : Json(nullptr); }
+
+template <class Q>
+Json optional_json(const std::optional<Q>& q) {
+  return optional_value(q.has_value(), q ? q->raw() : 0);
+}
+
+Json way_json(const CommWay<>& way) {
+  Json parts = Json::array();
+  for (const CommPart<>& p : way.parts) {
+    parts.push_back({{"tier", p.tier},
+                     {"ranks", p.ranks},
+                     {"size_bytes", p.size.raw()},
+                     {"bandwidth_bytes_per_s", p.link.bandwidth.raw()},
+                     {"latency_s", p.link.latency.raw()},
+                     {"time_s", p.cost.total().raw()},
+                     {"latency_term_s", p.cost.latency_term.raw()},
+                     {"bandwidth_term_s", p.cost.bandwidth_term.raw()}});
+  }
+  return {{"algorithm", name(way.algorithm)},
+          {"time_s", way.time().raw()},
+          {"latency_term_s", way.cost.latency_term.raw()},
+          {"bandwidth_term_s", way.cost.bandwidth_term.raw()},
+          {"exposed_s", optional_json(way.exposed)},
+          {"required_bandwidth_bytes_per_s", optional_json(way.required)},
+          {"required_bandwidth_without_latency_bytes_per_s", optional_json(way.required_without_latency)},
+          {"tiers", parts}};
+}
+
+}  // namespace
+
+std::string comm_text(const CommAnswer& a) {
+  std::string text = headline(a) + "\n" + question_lines(a) + ways_text(a) + "\nassumed\n";
+  for (const std::string& line : a.question.assumed) text += wrap(line, "  ", "    ");
+  return text;
+}
+
+Json comm_json(const CommAnswer& a) {
+  const CommWay<>& best = a.cost.best();
+  const Tier& outermost = a.question.cluster.tiers.back();
+  const bool linked = !best.parts.empty();
+  Json verdict = nullptr;
+  if (a.exposed) verdict = *a.exposed ? "exposed" : "hidden";
+  Json json{{"schema_version", kSchemaVersion},
+            {"collective", name(a.question.collective)},
+            {"ranks", static_cast<std::int64_t>(a.question.ranks.value.raw())},
+            {"size_bytes", a.cost.size.raw()},
+            {"bandwidth_bytes_per_s",
+             linked ? best.parts.back().link.bandwidth.raw() : outermost.bandwidth.value.raw()},
+            {"latency_s", linked ? best.parts.back().link.latency.raw() : outermost.latency.value.raw()},
+            {"algorithm", name(best.algorithm)},
+            {"protocol", nullptr},
+            {"time_s", best.time().raw()},
+            {"latency_term_s", best.cost.latency_term.raw()},
+            {"bandwidth_term_s", best.cost.bandwidth_term.raw()},
+            {"latency_share", a.latency_share.raw()},
+            {"window_s", optional_json(a.cost.window)},
+            {"exposed_s", optional_json(best.exposed)},
+            {"verdict", verdict},
+            {"required_bandwidth_bytes_per_s", optional_json(best.required)},
+            {"required_bandwidth_without_latency_bytes_per_s", optional_json(best.required_without_latency)},
+            {"flat_over_best", a.flat_over_best.raw()},
+            {"saved_s", a.saved.raw()}};
+  json["ways"] = Json::array();
+  for (const CommWay<>& way : a.cost.ways) json["ways"].push_back(way_json(way));
+  json["assumed"] = a.question.assumed;
+  return json;
+}
+
+TraceRoots comm_roots(const CommCost<Traced>& cost) {
+  TraceRoots roots;
+  for (const CommWay<Traced>& way : cost.ways) {
+    const std::string suffix = cost.ways.size() > 1 ? std::string(", ") + words(way.algorithm) : "";
+    if (way.parts.empty()) continue;
+    roots.emplace_back("time" + suffix, way.time().raw().shared());
+    if (way.exposed) roots.emplace_back("felt" + suffix, way.exposed->raw().shared());
+    if (way.required) roots.emplace_back("bandwidth to hide" + suffix, way.required->raw().shared());
+  }
+  return roots;
+}
+
+}  // namespace shardplan

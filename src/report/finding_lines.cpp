@@ -1,0 +1,60 @@
+#include "report/finding_lines.h"
+
+#include "report/table.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
+
+std::string bandwidth_of(const std::optional<BytesPerSecond<>>& b) { return b ? format(*b) : "-"; }
+
+}  // namespace
+
+std::string threshold_value(double value, const std::string& unit) {
+  if (unit == "bytes") return format(bytes(value));
+  if (unit == "bytes/s") return format(bytes_per_s(value));
+  if (unit == "s") return format(seconds(value));
+  return format_number(value) + " " + unit;
+}
+
+std::string finding_lines(const Answer& a) {
+  std::string text;
+  if (!a.axes.empty()) {
+    Table table;
+    table.row({"axis", "degree", "tier", "needs", "has", ""});
+    for (const AxisFinding& x : a.axes) {
+      table.row({x.axis, count(x.degree), x.tier, bandwidth_of(x.required_bandwidth),
+                 bandwidth_of(x.available_bandwidth), x.reason});
+    }
+    text += "\naxes\n" + table.text("  ", true);
+  }
+  const auto section = [&](const char* title, const std::vector<std::string>& lines) {
+    if (lines.empty()) return;
+    text += std::string("\n") + title + "\n";
+    for (const std::string& line : lines) text += "  " + line + "\n";
+  };
+  std::vector<std::string> lines;
+  for (const UnusedAxis& x : a.not_used) lines.push_back(x.axis + ": " + x.reason);
+  section("axes not used", lines);
+  lines.clear();
+  for (const FailureMode& f : a.failure_modes) {
+    lines.push_back(f.statement);
+    lines.push_back("  symptom: " + f.symptom + "; watch " + f.metric);
+  }
+  section("failure modes accepted", lines);
+  lines.clear();
+  for (const Threshold& t : a.thresholds) {
+    lines.push_back(t.parameter + " from " + threshold_value(t.current, t.unit) + " to " +
+                    threshold_value(t.threshold, t.unit) + ": " + t.then);
+  }
+  section("what would change the answer", lines);
+  lines.clear();
+  for (const Unknown& u : a.unknowns)
+    lines.push_back(u.statement + (u.magnitude.empty() ? "" : " (" + u.magnitude + ")"));
+  section("what the model does not know", lines);
+  return text;
+}
+
+}  // namespace shardplan

@@ -1,0 +1,108 @@
+#include "report/json_values.h"
+
+#include "catalog/parameters.h"
+
+namespace shardplan {
+
+Json plan_json(const Plan& p) {
+  return {{"dp", p.dp},
+          {"tp", p.tp},
+          {"pp", p.pp},
+          {"cp", p.cp},
+          {"ep", p.ep},
+          {"etp", p.etp},
+          {"zero_stage", p.zero_stage},
+          {"micro_batch", p.micro_batch},
+          {"grad_accumulation", p.grad_accumulation},
+          {"interleave", p.interleave},
+          {"schedule", name(p.schedule)},
+          {"recompute", name(p.recompute)},
+          {"sequence_parallel", p.sequence_parallel},
+          {"canonical", canonical(p)}};
+}
+
+Json model_json(const Model& model, double state_parameters) {
+  const ParameterCount count = count_parameters(model);
+  const bool by_hand = model.declared_parameters.has_value();
+  Json extras = Json::array();
+  for (const NamedCount& extra : model.extras) {
+    extras.push_back({{"name", extra.name}, {"params", extra.parameters}});
+  }
+  Json json{{"name", model.name}};
+  if (by_hand) {
+    json["total_params"] = state_parameters;
+    json["active_params"] = nullptr;
+    json["active_params_without_embedding"] = nullptr;
+  } else {
+    json["total_params"] = count.total;
+    json["active_params"] = count.active;
+    json["active_params_without_embedding"] = count.active_without_embedding;
+  }
+  json["extras"] = extras;
+  return json;
+}
+
+Json memory_json(const MemoryBreakdown<>& memory, Bytes<> hbm, Bytes<> usable, Bytes<> fragmentation) {
+  const auto term = [&](MemoryTerm t) { return memory[t].raw(); };
+  const double total = memory.total().raw();
+  return {{"weights_bytes", term(MemoryTerm::kWeights)},
+          {"gradients_bytes", term(MemoryTerm::kGradients)},
+          {"optimizer_bytes", term(MemoryTerm::kOptimizer)},
+          {"state_bytes", memory.state().raw()},
+          {"activation_bytes", term(MemoryTerm::kActivations)},
+          {"logits_bytes", term(MemoryTerm::kLogits)},
+          {"transient_bytes", term(MemoryTerm::kTransient)},
+          {"buffers_bytes", term(MemoryTerm::kBuffers)},
+          {"fragmentation_bytes", fragmentation.raw()},
+          {"allocated_peak_bytes", total},
+          {"reserved_peak_bytes", total + fragmentation.raw()},
+          {"total_bytes", total},
+          {"hbm_bytes", hbm.raw()},
+          {"usable_bytes", usable.raw()},
+          {"headroom_bytes", usable.raw() - total}};
+}
+
+Json breakdown_json(const TimeBreakdown<>& time) {
+  Json terms = Json::array();
+  for (std::size_t i = 0; i < kTimeTermCount; ++i) {
+    const TimeEntry<>& entry = time.terms[i];
+    if (entry.time.raw() == 0) continue;
+    terms.push_back({{"name", name(static_cast<TimeTerm>(i))},
+                     {"time_s", entry.time.raw()},
+                     {"hidden_s", entry.hidden.raw()},
+                     {"exposed_s", entry.exposed().raw()}});
+  }
+  return terms;
+}
+
+Json census_json(const Census& census) {
+  Json rejected = Json::object();
+  for (int i = 0; i < kConstraintCount; ++i) {
+    const std::int64_t count = census.rejected[static_cast<std::size_t>(i)];
+    if (count > 0) rejected[name(static_cast<Constraint>(i))] = count;
+  }
+  Json json{{"considered", census.considered}, {"feasible", census.feasible}, {"rejected", rejected}};
+  json["nearest_miss"] = nullptr;
+  if (census.nearest_miss) {
+    const NearestMiss& miss = *census.nearest_miss;
+    json["nearest_miss"] = {{"plan", plan_json(miss.plan)},
+                            {"constraint", name(miss.constraint)},
+                            {"stage", miss.stage},
+                            {"required_bytes", miss.memory.total().raw()},
+                            {"shortfall_bytes", miss.shortfall.raw()}};
+  }
+  return json;
+}
+
+Json estimate_json(const Estimate& e) {
+  return {{"plan", plan_json(e.plan)},
+          {"memory", memory_json(e.memory, e.hbm, e.usable, bytes(0))},
+          {"step_time_s", e.step.raw()},
+          {"tokens_per_s_per_gpu", e.tokens_per_gpu.raw()},
+          {"mfu", e.mfu.raw()},
+          {"hfu", e.hfu.raw()},
+          {"flops_convention", kFlopsConvention},
+          {"breakdown", breakdown_json(e.time)}};
+}
+
+}  // namespace shardplan

@@ -1,0 +1,24 @@
+// The values every answer is made of, as JSON: SI base units, the unit ends the key. Keys: the contract.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "estimate/estimate.h"
+#include "reason/answer.h"
+
+namespace shardplan {
+
+/// Ordered, so that an answer reads top down.
+using Json = nlohmann::ordered_json;
+
+inline constexpr int kSchemaVersion = 1;
+
+Json plan_json(const Plan& plan);
+Json model_json(const Model& model, double state_parameters);
+Json memory_json(const MemoryBreakdown<>& memory, Bytes<> hbm, Bytes<> usable, Bytes<> fragmentation);
+/// Time terms that are not zero.
+Json breakdown_json(const TimeBreakdown<>& time);
+Json census_json(const Census& census);
+Json estimate_json(const Estimate& estimate);
+
+}  // namespace shardplan

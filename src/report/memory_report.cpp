@@ -1,0 +1,188 @@
+#include "report/memory_report.h"
+
+#include <algorithm>
+
+#include "report/table.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+const char* label(MemoryTerm term) {
+  switch (term) {
+    case MemoryTerm::kWeights:
+      return "weights";
+    case MemoryTerm::kGradients:
+      return "gradients";
+    case MemoryTerm::kOptimizer:
+      return "optimizer state";
+    case MemoryTerm::kActivations:
+      return "activations";
+    case MemoryTerm::kLogits:
+      return "logits and loss";
+    case MemoryTerm::kTransient:
+      return "working buffers";
+    case MemoryTerm::kBuffers:
+      return "framework buffers";
+  }
+  return "?";
+}
+
+std::string broken_words(Constraint broken) {
+  switch (broken) {
+    case Constraint::kState:
+      return "state alone exceeds what is usable";
+    case Constraint::kActivations:
+      return "state and activations exceed what is usable";
+    case Constraint::kLogits:
+      return "state, activations and logits exceed what is usable";
+    default:
+      return "working buffers exceed what is left";
+  }
+}
+
+std::string headline(const Question& q, const MemoryAnswer& a) {
+  const MemoryBreakdown<>& worst = a.worst();
+  const std::string where = a.plan.pp > 1 ? "fullest GPU (stage " + std::to_string(a.fullest) + " of " +
+                                                std::to_string(a.plan.pp) + ")"
+                                          : "each GPU";
+  const std::string both = format(worst.total()) + " of " + format(a.usable) + " usable on " + where;
+  if (a.fits) return "fits: " + both + ", " + format(a.usable - worst.total()) + " free\n";
+  std::string text = "does not fit: " + both + ", " + format(worst.total() - a.usable) + " too much; " +
+                     broken_words(*a.broken) + "\n";
+  if (!a.floor.feasible) {
+    text += "no plan fits on " + format_count(static_cast<double>(q.cluster.gpus)) +
+            " GPUs: state alone is " + format(a.floor.state_per_gpu) +
+            " on each under full sharding, more than " + format(a.floor.usable) + "; the smallest count is " +
+            format_count(a.floor.min_gpus) + "\n";
+  }
+  return text;
+}
+
+std::string model_line(const Question& q, const MemoryAnswer& a) {
+  std::string text = "model    " + q.model.name + ": " + format_count(a.parameters) + " parameters";
+  if (!q.model.declared_parameters && a.count.active != a.count.total) {
+    text += ", " + format_count(static_cast<double>(a.count.active)) + " active (" +
+            format_count(static_cast<double>(a.count.active_without_embedding)) + " without input embedding)";
+  }
+  for (const NamedCount& extra : q.model.extras) {
+    text +=
+        "\n         not counted: " + extra.name + " " + format_count(static_cast<double>(extra.parameters));
+  }
+  return text + "\n";
+}
+
+std::string stage_table(const MemoryAnswer& a) {
+  if (a.plan.pp <= 1) return "";
+  Table table;
+  table.row({"stage", "state", "activations", "logits", "buffers", "total"});
+  for (std::size_t s = 0; s < a.by_stage.size(); ++s) {
+    const MemoryBreakdown<>& m = a.by_stage[s];
+    table.row({std::to_string(s), format(m.state()), format(m[MemoryTerm::kActivations]),
+               format(m[MemoryTerm::kLogits]), format(m[MemoryTerm::kTransient] + m[MemoryTerm::kBuffers]),
+               format(m.total())});
+  }
+  return "by pipeline stage\n" + table.text();
+}
+
+std::string floor_lines(const MemoryAnswer& a) {
+  const Floor& f = a.floor;
+  return "floor    state is " + format(f.state) + ": " + format(f.state_per_gpu) +
+         " on each GPU under full sharding, " + (f.feasible ? "at most " : "more than ") + format(f.usable) +
+         " usable; smallest count " + format_count(f.min_gpus) + " GPUs, " +
+         format_count(f.min_gpus_whole_nodes) + " in whole nodes\n";
+}
+
+std::string suggestion_table(const MemoryAnswer& a) {
+  const SearchResult& r = a.suggestions;
+  const std::string considered = format_count(static_cast<double>(r.census.considered)) + " legal plans, " +
+                                 format_count(static_cast<double>(r.census.feasible)) + " fit";
+  if (!r.best) return "nothing suggested fits (" + considered + ")\n";
+  Table table;
+  table.row({"plan", "total", "free", "step"});
+  const auto add = [&](const Estimate& e) {
+    table.row({canonical(e.plan), format(e.memory.total()), format(e.headroom()), format(e.step)});
+  };
+  add(*r.best);
+  for (const Estimate& e : r.runners_up) add(e);
+  return "plans that fit, fastest for each sequence first (" + considered + "; the best of each layout)\n" +
+         table.text();
+}
+
+}  // namespace
+
+std::string memory_lines(const MemoryBreakdown<>& memory, Bytes<> usable) {
+  Table table;
+  const Bytes<> largest = *std::max_element(memory.terms.begin(), memory.terms.end());
+  for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
+    const Bytes<> term = memory.terms[i];
+    if (term.raw() == 0) continue;
+    table.row({label(static_cast<MemoryTerm>(i)), format(term), format_percent((term / memory.total()).raw()),
+               term == largest ? "largest" : ""});
+  }
+  table.row({"total", format(memory.total()), "", "of " + format(usable) + " usable"});
+  return table.text("  ", true);
+}
+
+std::string memory_text(const Question& q, const MemoryAnswer& a, const std::vector<std::string>& assumed) {
+  const Cluster& c = q.cluster;
+  const bool paper = q.activations == ActivationModel::kPaper;
+  std::string text = headline(q, a) + "\n" + model_line(q, a);
+  text += "plan     " + canonical(a.plan) + " on " + format_count(static_cast<double>(c.gpus)) + " x " +
+          c.device.name + "\n";
+  text += "reserve  " + format(c.reserve()) + " of " + format(a.hbm) +
+          " (context, communication buffers, fragmentation)\n\n";
+  text += "memory of the fullest GPU, activations by the " +
+          std::string(paper ? "closed forms of arXiv:2205.05198" : "op-by-op account") + "\n";
+  text += memory_lines(a.worst(), a.usable) + "\n" + stage_table(a);
+  text += "layer    one micro-batch keeps " + format(a.layer_paper) + " (paper) or " + format(a.layer_ops) +
+          " (ops, fused attention) in a layer\n";
+  text += floor_lines(a);
+  if (a.suggested) text += "\n" + suggestion_table(a);
+  if (!assumed.empty()) {
+    text += "\nassumed\n";
+    for (const std::string& line : assumed) text += "  " + line + "\n";
+  }
+  return text;
+}
+
+Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vector<std::string>& assumed) {
+  const Bytes<> fragmentation = q.cluster.reserve_share.value * a.hbm;
+  const auto one = [&](const MemoryBreakdown<>& m) {
+    Json json = memory_json(m, a.hbm, a.usable, fragmentation);
+    json["activation_per_layer_bytes"] =
+        (q.activations == ActivationModel::kPaper ? a.layer_paper : a.layer_ops).raw();
+    return json;
+  };
+  Json memory = one(a.worst());
+  memory["by_stage"] = Json::array();
+  for (const MemoryBreakdown<>& m : a.by_stage) memory["by_stage"].push_back(one(m));
+  Json suggestions = Json::array();
+  const auto suggest = [&](const Estimate& e) {
+    suggestions.push_back({{"plan", plan_json(e.plan)},
+                           {"memory", memory_json(e.memory, e.hbm, e.usable, fragmentation)},
+                           {"step_time_s", e.step.raw()}});
+  };
+  if (a.suggestions.best) suggest(*a.suggestions.best);
+  for (const Estimate& e : a.suggestions.runners_up) suggest(e);
+  return {
+      {"schema_version", kSchemaVersion},
+      {"model", model_json(q.model, a.parameters)},
+      {"plan", plan_json(a.plan)},
+      {"memory", memory},
+      {"fits", a.fits},
+      {"verdict", a.fits ? "fits" : "no"},
+      {"activation_model", q.activations == ActivationModel::kPaper ? "paper" : "ops"},
+      {"activation_per_layer_bytes_by_model", {{"paper", a.layer_paper.raw()}, {"ops", a.layer_ops.raw()}}},
+      {"floor",
+       {{"state_bytes", a.floor.state.raw()},
+        {"state_bytes_per_gpu", a.floor.state_per_gpu.raw()},
+        {"usable_bytes", a.floor.usable.raw()},
+        {"feasible", a.floor.feasible},
+        {"min_gpus", a.floor.min_gpus},
+        {"min_gpus_whole_nodes", a.floor.min_gpus_whole_nodes}}},
+      {"assumed", assumed},
+      {"suggestions", suggestions}};
+}
+
+}  // namespace shardplan

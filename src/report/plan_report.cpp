@@ -1,0 +1,208 @@
+#include "report/plan_report.h"
+
+#include <algorithm>
+
+#include "catalog/parameters.h"
+#include "report/finding_lines.h"
+#include "report/memory_report.h"
+#include "report/table.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
+
+const char* label(TimeTerm term) {
+  switch (term) {
+    case TimeTerm::kGemm:
+      return "matrix products";
+    case TimeTerm::kAttention:
+      return "attention cores";
+    case TimeTerm::kMemoryBound:
+      return "memory-bound kernels";
+    case TimeTerm::kLogits:
+      return "head and loss";
+    case TimeTerm::kRecompute:
+      return "recomputation";
+    case TimeTerm::kLaunch:
+      return "kernel launches";
+    case TimeTerm::kTensor:
+      return "tensor-parallel collectives";
+    case TimeTerm::kContext:
+      return "context-parallel ring";
+    case TimeTerm::kExpert:
+      return "expert all-to-all";
+    case TimeTerm::kData:
+      return "gradients and weights (data parallel)";
+    case TimeTerm::kPipelineSends:
+      return "pipeline sends";
+    case TimeTerm::kBubble:
+      return "pipeline bubble";
+    case TimeTerm::kImbalance:
+      return "waiting for the slowest stage";
+    case TimeTerm::kOptimizer:
+      return "optimizer";
+  }
+  return "?";
+}
+
+std::string time_lines(const TimeBreakdown<>& time) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < kTimeTermCount; ++i) {
+    if (time.terms[i].time.raw() > 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return time.terms[a].exposed() > time.terms[b].exposed();
+  });
+  Table table;
+  table.row({"", "exposed", "share", "hidden", ""});
+  for (const std::size_t i : order) {
+    const TimeEntry<>& e = time.terms[i];
+    table.row({label(static_cast<TimeTerm>(i)), format(e.exposed()),
+               format_percent((e.exposed() / time.total()).raw()), e.hidden.raw() > 0 ? format(e.hidden) : "",
+               i == order.front() ? "largest" : ""});
+  }
+  table.row({"step", format(time.total())});
+  return table.text("  ", true);
+}
+
+std::string runner_lines(const Answer& a) {
+  Table table;
+  for (const Estimate& e : a.result.runners_up) {
+    const double slower = e.step.raw() / a.result.best->step.raw() - 1;
+    table.row(
+        {canonical(e.plan), format(e.step), "+" + format_percent(slower), format(e.headroom()) + " free"});
+  }
+  return table.empty() ? "  no other layout fits\n" : table.text();
+}
+
+std::string census_lines(const Census& c, const SearchTime& time) {
+  std::string text = "searched " + count(c.considered) + " legal plans in " + format(seconds(time.seconds)) +
+                     " (" + format_count(static_cast<double>(c.considered) / std::max(time.seconds, 1e-9)) +
+                     " plans/s): " + count(c.feasible) + " fit\n";
+  Table table;
+  for (int i = 0; i < kConstraintCount; ++i) {
+    const std::int64_t n = c.rejected[static_cast<std::size_t>(i)];
+    if (n == 0) continue;
+    const Constraint constraint = static_cast<Constraint>(i);
+    const char* why = constraint == Constraint::kState         ? "state alone exceeds what is usable"
+                      : constraint == Constraint::kActivations ? "state and activations exceed it"
+                      : constraint == Constraint::kLogits      ? "logits and loss exceed it"
+                                                               : "working buffers exceed it";
+    table.row({std::string("rejected: ") + name(constraint), count(n), why});
+  }
+  text += table.text("  ", true);
+  if (c.nearest_miss && c.feasible == 0) {
+    text += "  nearest miss: " + canonical(c.nearest_miss->plan) + ", " + format(c.nearest_miss->shortfall) +
+            " too much on stage " + std::to_string(c.nearest_miss->stage) + "\n";
+  }
+  return text;
+}
+
+std::string assumed_lines(const Question& q) {
+  std::string text = q.notes.empty() ? "" : "\nnotes\n";
+  for (const std::string& line : q.notes) text += "  " + line + "\n";
+  text += "\nassumed\n";
+  for (const std::string& line : q.assumed) text += "  " + line + "\n";
+  return text;
+}
+
+std::string question_lines(const Question& q) {
+  const std::string devices = count(q.cluster.gpus) + " x " + q.cluster.device.name;
+  std::string text =
+      "model    " + q.model.name + ": " + format_count(state_parameters(q.model)) + " parameters";
+  for (const NamedCount& extra : q.model.extras) {
+    text += "; not counted: " + extra.name + " " + count(extra.parameters);
+  }
+  text += "\ncluster  " + (q.cluster.name == devices ? "" : q.cluster.name + ": ") + devices;
+  return text + "\nbatch    " + count(q.workload.global_batch) + " sequences of " +
+         count(q.workload.sequence) + " tokens\n";
+}
+
+std::string best_lines(const Question& q, const Answer& a) {
+  const Estimate& e = *a.result.best;
+  std::string text = canonical(e.plan) + ": " + format(e.step) + " a step, " + format(e.tokens_per_gpu) +
+                     " a GPU, MFU " + format_percent(e.mfu.raw()) + " (HFU " + format_percent(e.hfu.raw()) +
+                     ")\n";
+  text += a.binding.statement.empty() ? "" : a.binding.statement + "\n";
+  text += "\n" + question_lines(q);
+  text += "\ntime of one step (MFU: " + std::string(kFlopsConvention) + ")\n" + time_lines(e.time);
+  text += "\nmemory of the fullest GPU (stage " + std::to_string(e.fullest_stage) + " of " +
+          std::to_string(e.plan.pp) + ")\n" + memory_lines(e.memory, e.usable);
+  text += "\nrunners-up, the best plan of each other layout\n" + runner_lines(a);
+  return text;
+}
+
+}  // namespace
+
+std::string plan_text(const Question& q, const Answer& a, const SearchTime& time) {
+  std::string text;
+  if (a.result.best) {
+    text = best_lines(q, a);
+  } else {
+    text = "no plan fits: " + q.model.name + " on " + count(q.cluster.gpus) + " x " + q.cluster.device.name +
+           "\n" + a.binding.statement + "\n";
+  }
+  return text + "\n" + census_lines(a.result.census, time) + finding_lines(a) + assumed_lines(q);
+}
+
+namespace {
+
+Json optional_rate(const std::optional<BytesPerSecond<>>& b) { return b ? Json(b->raw()) : Json(nullptr); }
+
+void add_findings(const Answer& a, Json& json) {
+  json["binding_constraint"] = {{"kind", a.binding.kind},
+                                {"statement", a.binding.statement},
+                                {"value", a.binding.value},
+                                {"limit", a.binding.limit},
+                                {"unit", a.binding.unit}};
+  for (const char* key : {"axes", "not_used", "failure_modes", "thresholds", "unknowns"})
+    json[key] = Json::array();
+  for (const AxisFinding& x : a.axes) {
+    json["axes"].push_back({{"axis", x.axis},
+                            {"degree", x.degree},
+                            {"tier", x.tier},
+                            {"required_bandwidth_bytes_per_s", optional_rate(x.required_bandwidth)},
+                            {"available_bandwidth_bytes_per_s", optional_rate(x.available_bandwidth)},
+                            {"reason", x.reason}});
+  }
+  for (const UnusedAxis& x : a.not_used) json["not_used"].push_back({{"axis", x.axis}, {"reason", x.reason}});
+  for (const FailureMode& f : a.failure_modes) {
+    json["failure_modes"].push_back(
+        {{"id", f.id}, {"statement", f.statement}, {"symptom", f.symptom}, {"metric", f.metric}});
+  }
+  for (const Threshold& t : a.thresholds) {
+    json["thresholds"].push_back({{"parameter", t.parameter},
+                                  {"current", t.current},
+                                  {"threshold", t.threshold},
+                                  {"unit", t.unit},
+                                  {"then", t.then}});
+  }
+  for (const Unknown& u : a.unknowns) {
+    json["unknowns"].push_back({{"id", u.id}, {"statement", u.statement}, {"magnitude", u.magnitude}});
+  }
+}
+
+}  // namespace
+
+Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time) {
+  const Census& census = a.result.census;
+  Json json{{"schema_version", kSchemaVersion}, {"feasible", a.result.best.has_value()}};
+  json["best"] = a.result.best ? estimate_json(*a.result.best) : Json(nullptr);
+  json["runners_up"] = Json::array();
+  for (const Estimate& e : a.result.runners_up) json["runners_up"].push_back(estimate_json(e));
+  json["census"] = census_json(census);
+  json["search"] = {{"plans", census.considered},
+                    {"time_s", time.seconds},
+                    {"plans_per_s", static_cast<double>(census.considered) / std::max(time.seconds, 1e-9)}};
+  add_findings(a, json);
+  // No measured run has been compared with this version's models yet: no band and no neighbours are claimed.
+  json["nearest_measured"] = Json::array();
+  json["model"] = model_json(q.model, state_parameters(q.model));
+  json["assumed"] = q.assumed;
+  json["notes"] = q.notes;
+  return json;
+}
+
+}  // namespace shardplan

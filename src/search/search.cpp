@@ -1,0 +1,58 @@
+#include "search/search.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardplan {
+namespace {
+
+using Layout = std::array<std::int32_t, 6>;
+Layout layout(const Plan& p) { return {p.dp, p.tp, p.pp, p.cp, p.ep, p.etp}; }
+
+double sequences(const Plan& p) { return static_cast<double>(p.dp) * p.micro_batch * p.grad_accumulation; }
+
+void miss(Census& census, const Plan& plan, const MemoryBreakdown<>& memory, int stage, Constraint broken,
+          Bytes<> usable) {
+  ++census.rejected[static_cast<std::size_t>(broken)];
+  const Bytes<> shortfall = memory.total() - usable;
+  if (census.nearest_miss && census.nearest_miss->shortfall <= shortfall) return;
+  census.nearest_miss = NearestMiss{plan, memory, stage, broken, shortfall};
+}
+
+}  // namespace
+
+bool better(const Estimate& a, const Estimate& b) {
+  const double time_a = a.step.raw() / sequences(a.plan), time_b = b.step.raw() / sequences(b.plan);
+  if (time_a != time_b) return time_a < time_b;
+  if (!(a.headroom() == b.headroom())) return a.headroom() > b.headroom();
+  return a.plan < b.plan;
+}
+
+SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::size_t runners_up) {
+  SearchResult result;
+  std::map<Layout, Estimate> best_of_layout;
+  const Bytes<> usable = estimator.usable<double>();
+  result.census.considered = estimator.space().for_each(fixed, [&](const Plan& plan) {
+    int stage = 0;
+    const MemoryBreakdown<> memory = estimator.fullest_memory<double>(plan, stage);
+    if (const auto broken = estimator.broken_memory(memory)) {
+      miss(result.census, plan, memory, stage, *broken, usable);
+      return;
+    }
+    ++result.census.feasible;
+    const Estimate estimate = estimator.complete(plan, memory, stage);
+    const auto [at, fresh] = best_of_layout.try_emplace(layout(plan), estimate);
+    if (!fresh && better(estimate, at->second)) at->second = estimate;
+  });
+  std::vector<Estimate> ranked;
+  ranked.reserve(best_of_layout.size());
+  for (const auto& [key, estimate] : best_of_layout) ranked.push_back(estimate);
+  std::sort(ranked.begin(), ranked.end(), better);
+  if (ranked.empty()) return result;
+  result.best = ranked.front();
+  const std::size_t kept = std::min(ranked.size() - 1, runners_up);
+  result.runners_up.assign(ranked.begin() + 1, ranked.begin() + 1 + static_cast<std::ptrdiff_t>(kept));
+  return result;
+}
+
+}  // namespace shardplan
