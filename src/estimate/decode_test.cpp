@@ -8,7 +8,8 @@ namespace shardplan {
 namespace {
 
 Question question() {
-  const FlagList flags{{"--params", "175"}, {"--layers", "96"}, {"--hidden", "12288"}, {"--heads", "96"}, {"--gpus", "64"}};
+  const FlagList flags{
+      {"--params", "175"}, {"--layers", "96"}, {"--hidden", "12288"}, {"--heads", "96"}, {"--gpus", "64"}};
   return question_from_flags(Purpose::kMemory, flags, catalog()).value();
 }
 

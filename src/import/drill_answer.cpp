@@ -24,7 +24,9 @@ constexpr std::int64_t kDrillMax = 1000, kStageMax = 3;
 /// Line of every value by its path, spelt as JsonNode spells it.
 using Lines = std::map<std::string, std::int64_t>;
 
-std::string below(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
+std::string below(const std::string& path, const std::string& key) {
+  return path.empty() ? key : path + "." + key;
+}
 
 /// TOML as JSON: the same reader takes both. Dates have no place in an answer and become their kind's name.
 nlohmann::json to_json(const toml::node& node, const std::string& path, int depth, Lines& lines) {
@@ -58,23 +60,27 @@ std::string one_line(std::string_view text) {
   std::size_t end = std::min(text.size(), kShown);
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   std::string line(text.substr(0, end));
-  std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < 32 || c == 127; }, ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < 32 || c == 127; }, ' ');
   return line;
 }
 
 std::string limited(const JsonNode& node) {
   const std::string text = node.text();
   if (text.size() > kTextMax) {
-    node.fail("out_of_range", "a text of " + std::to_string(text.size()) + " bytes", "at most " + std::to_string(kTextMax));
+    node.fail("out_of_range", "a text of " + std::to_string(text.size()) + " bytes",
+              "at most " + std::to_string(kTextMax));
   }
   return text;
 }
 
-void read_constraint(const JsonNode& node, const std::vector<std::string>& kinds, DrillAnswer::Constraint& constraint) {
+void read_constraint(const JsonNode& node, const std::vector<std::string>& kinds,
+                     DrillAnswer::Constraint& constraint) {
   node.allow_only({"kind", "statement"});
   if (const JsonNode kind = node.find("kind")) {
     constraint.kind = limited(kind);
-    const bool known = constraint.kind.empty() || std::find(kinds.begin(), kinds.end(), constraint.kind) != kinds.end() ||
+    const bool known = constraint.kind.empty() ||
+                       std::find(kinds.begin(), kinds.end(), constraint.kind) != kinds.end() ||
                        constraint.kind.starts_with("link:");
     if (!known) {
       kind.fail("unknown_name", "\"" + one_line(constraint.kind) + "\" is not a kind of constraint",
@@ -85,7 +91,8 @@ void read_constraint(const JsonNode& node, const std::vector<std::string>& kinds
 }
 
 Plan read_plan(const JsonNode& node) {
-  node.allow_only({"dp", "tp", "pp", "cp", "ep", "etp", "zero", "micro_batch", "interleave", "recompute", "sequence_parallel"});
+  node.allow_only({"dp", "tp", "pp", "cp", "ep", "etp", "zero", "micro_batch", "interleave", "recompute",
+                   "sequence_parallel"});
   Plan plan;
   const auto degree = [&](const char* key, std::int32_t& into) {
     if (const JsonNode n = node.find(key)) into = static_cast<std::int32_t>(n.integer(1, kGpusMax));
@@ -99,7 +106,8 @@ Plan read_plan(const JsonNode& node) {
   degree("micro_batch", plan.micro_batch);
   degree("interleave", plan.interleave);
   if (plan.interleave > 1) plan.schedule = Schedule::kInterleaved;
-  if (const JsonNode zero = node.find("zero")) plan.zero_stage = static_cast<std::int8_t>(zero.integer(0, kStageMax));
+  if (const JsonNode zero = node.find("zero"))
+    plan.zero_stage = static_cast<std::int8_t>(zero.integer(0, kStageMax));
   plan.sequence_parallel = plan.tp > 1;
   if (const JsonNode sp = node.find("sequence_parallel")) plan.sequence_parallel = sp.boolean();
   if (const JsonNode recompute = node.find("recompute")) {
@@ -117,7 +125,8 @@ std::vector<JsonNode> limited_items(const JsonNode& node) {
   return {};
 }
 
-DrillAnswer::Scenario read_scenario(const std::string& id, const JsonNode& node, const std::vector<std::string>& kinds) {
+DrillAnswer::Scenario read_scenario(const std::string& id, const JsonNode& node,
+                                    const std::vector<std::string>& kinds) {
   DrillAnswer::Scenario s;
   s.id = id;
   node.allow_only({"no_plan", "plan", "constraint", "axes", "failure_mode", "unknowns"});
@@ -152,16 +161,20 @@ DrillAnswer read_fields(const JsonNode& root, const DrillForm& form) {
   const JsonNode scenarios = root.find("scenario");
   if (!scenarios) return answer;
   const auto members = scenarios.members();
-  if (members.size() > kScenariosMax) scenarios.fail("out_of_range", "too many scenarios", "those of the drill");
+  if (members.size() > kScenariosMax)
+    scenarios.fail("out_of_range", "too many scenarios", "those of the drill");
   const auto drill = std::find_if(form.drills.begin(), form.drills.end(),
                                   [&](const DrillForm::Ids& d) { return d.drill == answer.drill; });
   for (const JsonNode::Member& member : members) {
-    const bool known = drill == form.drills.end() ||
-                       std::find(drill->scenarios.begin(), drill->scenarios.end(), member.key) != drill->scenarios.end();
+    const bool known =
+        drill == form.drills.end() ||
+        std::find(drill->scenarios.begin(), drill->scenarios.end(), member.key) != drill->scenarios.end();
     if (!known) {
-      member.value.fail("unknown_name", "drill " + std::to_string(answer.drill) + " has no scenario \"" + one_line(member.key) + "\"",
-                        "a scenario of shardplan drill show " + std::to_string(answer.drill),
-                        nearest_name(member.key, drill->scenarios));
+      member.value.fail(
+          "unknown_name",
+          "drill " + std::to_string(answer.drill) + " has no scenario \"" + one_line(member.key) + "\"",
+          "a scenario of shardplan drill show " + std::to_string(answer.drill),
+          nearest_name(member.key, drill->scenarios));
     }
     answer.scenarios.push_back(read_scenario(member.key, member.value, form.kinds));
   }
@@ -181,14 +194,16 @@ Error with_line(Error error, const std::string& document, const Lines& lines) {
     known = cut == std::string::npos ? "" : known.substr(0, cut);
   }
   const auto at = lines.find(known);
-  const std::string line = at == lines.end() ? "" : ":" + std::to_string(std::max<std::int64_t>(at->second, 1));
+  const std::string line =
+      at == lines.end() ? "" : ":" + std::to_string(std::max<std::int64_t>(at->second, 1));
   error.where = document + line + ": " + one_line(path);
   return error;
 }
 
 }  // namespace
 
-Result<DrillAnswer> read_drill_answer(std::string_view text, const std::string& where, const DrillForm& form) {
+Result<DrillAnswer> read_drill_answer(std::string_view text, const std::string& where,
+                                      const DrillForm& form) {
   if (text.size() > static_cast<std::size_t>(kDrillAnswerBytesMax)) {
     return Error{"too_large", "an answer of " + std::to_string(text.size()) + " bytes", where,
                  "at most " + std::to_string(kDrillAnswerBytesMax), ""};

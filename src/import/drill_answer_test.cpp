@@ -11,7 +11,8 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 const DrillForm& form() {
-  static const DrillForm kForm{{{1, {"8", "16", "64"}}, {2, {"A", "B", "C", "D"}}}, {"state", "latency", "memory"}};
+  static const DrillForm kForm{{{1, {"8", "16", "64"}}, {2, {"A", "B", "C", "D"}}},
+                               {"state", "latency", "memory"}};
   return kForm;
 }
 
@@ -38,7 +39,8 @@ TEST(DrillAnswer, ReadsAWholeFile) {
 }
 
 TEST(DrillAnswer, ReadsJsonToo) {
-  const auto answer = read(R"({"drill": 2, "scenario": {"D": {"plan": {"tp": 8, "dp": 8}, "unknowns": ["x"]}}})");
+  const auto answer =
+      read(R"({"drill": 2, "scenario": {"D": {"plan": {"tp": 8, "dp": 8}, "unknowns": ["x"]}}})");
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->scenarios[0].plan->gpus(), 64);
   EXPECT_TRUE(answer->scenarios[0].plan->sequence_parallel);
@@ -53,14 +55,16 @@ TEST(DrillAnswer, WhatIsLeftOutIsEmpty) {
 
 TEST(DrillAnswer, ErrorsNameTheLine) {
   EXPECT_THAT(wrong_at("drill = 2\n[scenario.A\n"), StartsWith("a.toml:2"));
-  EXPECT_THAT(wrong_at("drill = 2\n[scenario.A.plan]\ndp = 64\ntq = 8\n"), StartsWith("a.toml:4: scenario.A.plan.tq"));
+  EXPECT_THAT(wrong_at("drill = 2\n[scenario.A.plan]\ndp = 64\ntq = 8\n"),
+              StartsWith("a.toml:4: scenario.A.plan.tq"));
   EXPECT_THAT(wrong_at("drill = 2\n\n[scenario.A.plan]\ndp = \"64\"\n"), StartsWith("a.toml:4: "));
   EXPECT_THAT(wrong_at("drill = 2\n[scenario.A.plan]\ndp = 0\n"), StartsWith("a.toml:3: "));
   EXPECT_THAT(wrong_at("drill = 2\n[scenario.A]\naxes = [{ axis = \"dp\" }]\n"), StartsWith("a.toml:3: "));
   EXPECT_THAT(wrong_at("drill = 2\n[scenario.E]\n"), StartsWith("a.toml:2: scenario.E"));
   EXPECT_THAT(wrong_at("drill = 2\n[scenario.A.constraint]\nkind = \"stat\"\n"), StartsWith("a.toml:3: "));
   EXPECT_THAT(wrong_at("[scenario.A]\n"), HasSubstr("drill"));
-  EXPECT_THAT(wrong_at("drill = 2\n[scenario.A]\nno_plan = true\n[scenario.A.plan]\ndp = 8\n"), StartsWith("a.toml:4"));
+  EXPECT_THAT(wrong_at("drill = 2\n[scenario.A]\nno_plan = true\n[scenario.A.plan]\ndp = 8\n"),
+              StartsWith("a.toml:4"));
 }
 
 TEST(DrillAnswer, ErrorsNameTheNearest) {

@@ -11,7 +11,9 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 /// Letters of a unit; bytes above 127 are part of "µs".
-bool is_unit_char(char c) { return is_letter(c) || c == '/' || c == '%' || static_cast<unsigned char>(c) > 127; }
+bool is_unit_char(char c) {
+  return is_letter(c) || c == '/' || c == '%' || static_cast<unsigned char>(c) > 127;
+}
 
 struct Word {
   const char* word;
@@ -82,7 +84,8 @@ std::vector<CitedQuantity> cited_quantities(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {
     // A digit inside a word ("bf16", "H100") starts no number.
-    const bool inside_word = at > 0 && (is_letter(text[at - 1]) || is_digit(text[at - 1]) || text[at - 1] == '_');
+    const bool inside_word =
+        at > 0 && (is_letter(text[at - 1]) || is_digit(text[at - 1]) || text[at - 1] == '_');
     if (!is_digit(text[at]) || inside_word) {
       ++at;
       continue;

@@ -8,11 +8,14 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-MATCHER_P2(Is, value, unit, "") { return arg.unit == unit && std::abs(arg.value - value) <= 1e-9 * std::abs(value); }
+MATCHER_P2(Is, value, unit, "") {
+  return arg.unit == unit && std::abs(arg.value - value) <= 1e-9 * std::abs(value);
+}
 
 TEST(CitedQuantity, ReadsUnitsOfTheField) {
   EXPECT_THAT(cited_quantities("2 GiB, 3GB"), ElementsAre(Is(2147483648.0, "bytes"), Is(3e9, "bytes")));
-  EXPECT_THAT(cited_quantities("67.8 GB/s against 400Gbit/s"), ElementsAre(Is(67.8e9, "bytes/s"), Is(50e9, "bytes/s")));
+  EXPECT_THAT(cited_quantities("67.8 GB/s against 400Gbit/s"),
+              ElementsAre(Is(67.8e9, "bytes/s"), Is(50e9, "bytes/s")));
   EXPECT_THAT(cited_quantities("71.1 us, 71.1 µs; 13.7 ms."),
               ElementsAre(Is(71.1e-6, "s"), Is(71.1e-6, "s"), Is(0.0137, "s")));
   EXPECT_THAT(cited_quantities("62.5 % of 64 GPUs"), ElementsAre(Is(0.625, "ratio"), Is(64.0, "GPUs")));

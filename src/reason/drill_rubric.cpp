@@ -43,7 +43,8 @@ bool same_kind(const std::string& told, const std::string& right) {
 }
 
 bool close(const CitedQuantity& cited, const Figure& figure) {
-  return cited.unit == figure.unit && std::fabs(cited.value - figure.value) <= kTolerance * std::fabs(figure.value);
+  return cited.unit == figure.unit &&
+         std::fabs(cited.value - figure.value) <= kTolerance * std::fabs(figure.value);
 }
 
 std::string figure_list(const std::vector<Figure>& figures) {
@@ -65,7 +66,8 @@ Verdict grade_constraint(const DrillAnswer::Scenario& told, const DrillSolution&
   if (cited.empty()) return {false, "names " + told.constraint.kind + " without a number and its unit"};
   for (const CitedQuantity& c : cited) {
     for (const Figure& f : solution.figures) {
-      if (close(c, f)) return {true, "names " + told.constraint.kind + " and its " + f.label + ", " + text(f)};
+      if (close(c, f))
+        return {true, "names " + told.constraint.kind + " and its " + f.label + ", " + text(f)};
     }
   }
   return {false, "no number of its statement is within " + format_percent(kTolerance) + " of " +
@@ -74,7 +76,8 @@ Verdict grade_constraint(const DrillAnswer::Scenario& told, const DrillSolution&
 
 std::vector<std::pair<const char*, std::int32_t>> used_axes(const Plan& plan) {
   std::vector<std::pair<const char*, std::int32_t>> used;
-  for (const auto& [axis, degree] : {std::pair{"dp", plan.dp}, {"tp", plan.tp}, {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}}) {
+  for (const auto& [axis, degree] :
+       {std::pair{"dp", plan.dp}, {"tp", plan.tp}, {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}}) {
     if (degree > 1) used.emplace_back(axis, degree);
   }
   return used;
@@ -88,9 +91,11 @@ Verdict grade_axes(const DrillAnswer::Scenario& told) {
   for (const auto& [axis, degree] : used) {
     const auto same = [&, name = std::string(axis)](const DrillAnswer::Axis& x) { return x.axis == name; };
     const auto at = std::find_if(told.axes.begin(), told.axes.end(), same);
-    if (at == told.axes.end()) return {false, std::string(axis) + " " + std::to_string(degree) + " is used and not defended"};
+    if (at == told.axes.end())
+      return {false, std::string(axis) + " " + std::to_string(degree) + " is used and not defended"};
     if (cited_quantities(at->why).empty()) {
-      return {false, std::string(axis) + " " + std::to_string(degree) + " is defended without a number and its unit"};
+      return {false, std::string(axis) + " " + std::to_string(degree) +
+                         " is defended without a number and its unit"};
     }
   }
   return {true, "each of " + std::to_string(used.size()) + " axes cites a number"};
@@ -98,7 +103,8 @@ Verdict grade_axes(const DrillAnswer::Scenario& told) {
 
 Verdict grade_failure_mode(const DrillAnswer::Scenario& told) {
   if (words(told.failure_mode.statement) < kWordsMin) return {false, "no accepted failure mode is stated"};
-  if (words(told.failure_mode.symptom) < kWordsMin) return {false, "the failure mode has no symptom to watch for"};
+  if (words(told.failure_mode.symptom) < kWordsMin)
+    return {false, "the failure mode has no symptom to watch for"};
   if (told.failure_mode.symptom == told.failure_mode.statement) {
     return {false, "the symptom repeats the statement: say what would be seen"};
   }
@@ -112,13 +118,16 @@ Verdict grade_unknowns(const DrillAnswer::Scenario& told) {
   return {true, std::to_string(named) + " named"};
 }
 
-Verdict grade_product(const DrillAnswer::Scenario& told, const DrillScenario& scenario, const DrillSolution& solution,
-                      const DrillReader& reader) {
+Verdict grade_product(const DrillAnswer::Scenario& told, const DrillScenario& scenario,
+                      const DrillSolution& solution, const DrillReader& reader) {
   if (!told.no_plan && !told.plan) {
-    return {false, "no plan is given; its degrees must multiply to " + std::to_string(solution.gpus) + " GPUs"};
+    return {false,
+            "no plan is given; its degrees must multiply to " + std::to_string(solution.gpus) + " GPUs"};
   }
-  if (!told.no_plan && !solution.plan) return {false, "no plan exists: " + solution.findings.binding.statement};
-  if (const auto wrong = scenario.wrong(told.no_plan ? std::nullopt : told.plan, reader)) return {false, *wrong};
+  if (!told.no_plan && !solution.plan)
+    return {false, "no plan exists: " + solution.findings.binding.statement};
+  if (const auto wrong = scenario.wrong(told.no_plan ? std::nullopt : told.plan, reader))
+    return {false, *wrong};
   if (told.no_plan) return {true, "no plan exists"};
   return {true, canonical(*told.plan) + " is legal on " + std::to_string(solution.gpus) + " GPUs"};
 }
@@ -127,9 +136,23 @@ Verdict grade_product(const DrillAnswer::Scenario& told, const DrillScenario& sc
 
 DrillForm drill_form() {
   DrillForm form;
-  form.kinds = {"state",    "activations",   "logits",    "weights",      "kv_cache",       "compute",
-                "latency",  "hbm_bandwidth", "link:node", "link:network", "bubble",         "host",
-                "none",     "throughput",    "memory",    "critical_batch", "prefill_interference"};
+  form.kinds = {"state",
+                "activations",
+                "logits",
+                "weights",
+                "kv_cache",
+                "compute",
+                "latency",
+                "hbm_bandwidth",
+                "link:node",
+                "link:network",
+                "bubble",
+                "host",
+                "none",
+                "throughput",
+                "memory",
+                "critical_batch",
+                "prefill_interference"};
   for (const Drill& drill : drills()) {
     DrillForm::Ids ids{drill.number, {}};
     for (const DrillScenario& scenario : drill.scenarios) ids.scenarios.emplace_back(scenario.id);
@@ -161,7 +184,8 @@ DrillGrade grade_drill(const Drill& drill, const DrillAnswer& answer, const Dril
     add("unknowns", grade_unknowns(*told));
     add("product", grade_product(*told, scenario, solution, reader));
   }
-  grade.passed = std::all_of(grade.lines.begin(), grade.lines.end(), [](const DrillLine& l) { return l.passed; });
+  grade.passed =
+      std::all_of(grade.lines.begin(), grade.lines.end(), [](const DrillLine& l) { return l.passed; });
   return grade;
 }
 

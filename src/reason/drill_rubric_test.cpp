@@ -18,7 +18,9 @@ DrillAnswer answer_file(const std::string& name) {
   return answer.value();
 }
 
-DrillGrade graded(const DrillAnswer& answer) { return grade_drill(*find_drill(answer.drill), answer, test_reader()); }
+DrillGrade graded(const DrillAnswer& answer) {
+  return grade_drill(*find_drill(answer.drill), answer, test_reader());
+}
 
 const DrillLine& line(const DrillGrade& grade, const std::string& scenario, const std::string& rubric) {
   for (const DrillLine& l : grade.lines) {
@@ -28,7 +30,8 @@ const DrillLine& line(const DrillGrade& grade, const std::string& scenario, cons
   return grade.lines.front();
 }
 
-void expect_fails(const DrillGrade& grade, const std::string& scenario, const std::string& rubric, const std::string& why) {
+void expect_fails(const DrillGrade& grade, const std::string& scenario, const std::string& rubric,
+                  const std::string& why) {
   const DrillLine& l = line(grade, scenario, rubric);
   EXPECT_FALSE(l.passed) << scenario << " " << rubric;
   EXPECT_THAT(l.reason, HasSubstr(why)) << scenario << " " << rubric;
@@ -36,7 +39,8 @@ void expect_fails(const DrillGrade& grade, const std::string& scenario, const st
 
 TEST(DrillRubric, AGoodAnswerPasses) {
   const DrillGrade grade = graded(answer_file("good-2.toml"));
-  for (const DrillLine& l : grade.lines) EXPECT_TRUE(l.passed) << l.scenario << " " << l.rubric << ": " << l.reason;
+  for (const DrillLine& l : grade.lines)
+    EXPECT_TRUE(l.passed) << l.scenario << " " << l.rubric << ": " << l.reason;
   EXPECT_TRUE(grade.passed);
   EXPECT_EQ(grade.lines.size(), 20U);
 }

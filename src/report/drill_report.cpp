@@ -52,7 +52,8 @@ Json drill_list_json() {
   for (const Drill& drill : drills()) {
     Json scenarios = Json::array();
     for (const DrillScenario& s : drill.scenarios) scenarios.push_back({{"id", s.id}, {"title", s.title}});
-    list.push_back({{"drill", drill.number}, {"name", drill.name}, {"goal", drill.goal}, {"scenarios", scenarios}});
+    list.push_back(
+        {{"drill", drill.number}, {"name", drill.name}, {"goal", drill.goal}, {"scenarios", scenarios}});
   }
   return {{"schema_version", kSchemaVersion}, {"drills", list}};
 }
@@ -62,9 +63,10 @@ std::string drill_question_text(const Drill& drill) {
   for (const DrillScenario& s : drill.scenarios) {
     out += "\n" + std::string(s.id) + ": " + s.title + "\n" + wrap(s.question, "  ", "  ");
   }
-  out += "\nFor each: what binds, with its number; the degrees, which multiply to the GPUs; the tier of each\n"
-         "axis and the least bandwidth it needs; the failure you accept and its symptom; one parameter and the\n"
-         "threshold that would change the answer; an axis you leave out and why; what nobody here knows.\n";
+  out +=
+      "\nFor each: what binds, with its number; the degrees, which multiply to the GPUs; the tier of each\n"
+      "axis and the least bandwidth it needs; the failure you accept and its symptom; one parameter and the\n"
+      "threshold that would change the answer; an axis you leave out and why; what nobody here knows.\n";
   return out;
 }
 
@@ -82,13 +84,16 @@ Json drill_question_json(const Drill& drill) {
 
 std::string drill_template(const Drill& drill) {
   std::string out = "# Answer to drill " + std::to_string(drill.number) + ", " + drill.name +
-                    ". The form: docs/reference/drill-answers.md\ndrill = " + std::to_string(drill.number) + "\n";
+                    ". The form: docs/reference/drill-answers.md\ndrill = " + std::to_string(drill.number) +
+                    "\n";
   for (const DrillScenario& s : drill.scenarios) {
     const std::string table = "scenario." + std::string(s.id);
-    out += "\n[" + table + "]  # " + s.title + "\nno_plan = false  # true: nothing fits; then leave the plan empty\n" +
+    out += "\n[" + table + "]  # " + s.title +
+           "\nno_plan = false  # true: nothing fits; then leave the plan empty\n" +
            "axes = []  # { axis = \"tp\", why = \"a number with its unit\" } for each degree above 1\n" +
-           "unknowns = []\n\n[" + table + ".constraint]\nkind = \"\"\nstatement = \"\"  # with a number and its unit\n\n[" +
-           table + ".plan]  # dp = 1, tp = 1, ...; what is left out is 1\n\n[" + table +
+           "unknowns = []\n\n[" + table +
+           ".constraint]\nkind = \"\"\nstatement = \"\"  # with a number and its unit\n\n[" + table +
+           ".plan]  # dp = 1, tp = 1, ...; what is left out is 1\n\n[" + table +
            ".failure_mode]\nstatement = \"\"\nsymptom = \"\"\n";
   }
   return out;
@@ -121,11 +126,13 @@ Json drill_solution_json(const Drill& drill, const std::vector<DrillSolution>& s
 }
 
 std::string drill_grade_text(const DrillGrade& grade) {
-  const auto passed = std::count_if(grade.lines.begin(), grade.lines.end(), [](const DrillLine& l) { return l.passed; });
-  std::string out = "drill " + std::to_string(grade.drill) + ": " + (grade.passed ? "passed" : "not passed") + ", " +
-                    std::to_string(passed) + " of " + std::to_string(grade.lines.size()) + " lines\n";
+  const auto passed =
+      std::count_if(grade.lines.begin(), grade.lines.end(), [](const DrillLine& l) { return l.passed; });
+  std::string out = "drill " + std::to_string(grade.drill) + ": " + (grade.passed ? "passed" : "not passed") +
+                    ", " + std::to_string(passed) + " of " + std::to_string(grade.lines.size()) + " lines\n";
   for (const DrillLine& line : grade.lines) {
-    const std::string first = "  " + line.scenario + "  " + (line.passed ? "ok  " : "FAIL") + "  " + line.rubric + ": ";
+    const std::string first =
+        "  " + line.scenario + "  " + (line.passed ? "ok  " : "FAIL") + "  " + line.rubric + ": ";
     out += wrap(line.reason, first, "        ");
   }
   return out;
@@ -139,7 +146,8 @@ Json drill_grade_json(const DrillGrade& grade) {
                      {"passed", line.passed},
                      {"reason", line.reason}});
   }
-  return {{"schema_version", kSchemaVersion}, {"drill", grade.drill}, {"passed", grade.passed}, {"lines", lines}};
+  return {
+      {"schema_version", kSchemaVersion}, {"drill", grade.drill}, {"passed", grade.passed}, {"lines", lines}};
 }
 
 }  // namespace shardplan

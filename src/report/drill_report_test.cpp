@@ -16,7 +16,8 @@ TEST(DrillReport, TemplatesParseAndFail) {
     ASSERT_TRUE(answer) << answer.error().where << ": " << answer.error().message;
     EXPECT_EQ(answer->scenarios.size(), drill.scenarios.size());
     const DrillGrade grade = grade_drill(drill, *answer, test_reader());
-    for (const DrillLine& line : grade.lines) EXPECT_FALSE(line.passed) << line.scenario << " " << line.rubric;
+    for (const DrillLine& line : grade.lines)
+      EXPECT_FALSE(line.passed) << line.scenario << " " << line.rubric;
   }
 }
 
@@ -26,15 +27,16 @@ TEST(DrillReport, JsonHasTheContractsKeys) {
   EXPECT_EQ(json.at("drill"), 2);
   ASSERT_EQ(json.at("scenarios").size(), 4U);
   for (const Json& s : json.at("scenarios")) {
-    for (const char* key : {"id", "question", "plan", "binding_constraint", "axes", "failure_modes", "thresholds",
-                            "unknowns", "not_used"}) {
+    for (const char* key : {"id", "question", "plan", "binding_constraint", "axes", "failure_modes",
+                            "thresholds", "unknowns", "not_used"}) {
       EXPECT_TRUE(s.contains(key)) << key;
     }
   }
   const DrillGrade grade = grade_drill(drill, {2, {}}, test_reader());
   const Json graded = drill_grade_json(grade);
   EXPECT_EQ(graded.at("passed"), false);
-  for (const char* key : {"scenario", "rubric", "passed", "reason"}) EXPECT_TRUE(graded.at("lines")[0].contains(key));
+  for (const char* key : {"scenario", "rubric", "passed", "reason"})
+    EXPECT_TRUE(graded.at("lines")[0].contains(key));
 }
 
 TEST(DrillReport, TextAndJsonShowTheSameNumbers) {
