@@ -4,7 +4,7 @@
 
 #include "import/drill_answer.h"
 #include "import/json_text.h"
-#include "reason/test_drill.h"
+#include "reason/drill_reader_test.h"
 
 namespace shardplan {
 namespace {

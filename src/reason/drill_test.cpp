@@ -6,7 +6,7 @@
 #include <set>
 
 #include "reason/drill_parts.h"
-#include "reason/test_drill.h"
+#include "reason/drill_reader_test.h"
 #include "units/format.h"
 
 namespace shardplan {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "import/drill_answer.h"
-#include "reason/test_drill.h"
+#include "reason/drill_reader_test.h"
 
 namespace shardplan {
 namespace {
