@@ -11,6 +11,8 @@ namespace shardplan {
 using nlohmann::json;
 
 std::optional<std::int64_t> whole_number(const json& value) {
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX})
+    return std::nullopt;
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (!value.is_number_float()) return std::nullopt;
   constexpr double kExactMax = 9007199254740992.0;  // 2^53
@@ -45,15 +47,28 @@ void ConfigReader::fail_with(Error error) {
 }
 
 ConfigReader::Found ConfigReader::find(Names names) {
+  Found found;
   for (const char* name : names) {
     const auto it = object_.find(name);
     if (it == object_.end()) continue;
     read_.insert(name);
-    return {name, &*it, false};
+    if (found.value == nullptr)
+      found = {name, &*it, false};
+    else
+      note_other_spelling(found, name, *it);
   }
+  if (found.value != nullptr) return found;
   for (const char* name : names)
     if (const auto it = defaults_.find(name); it != defaults_.end()) return {name, &*it, true};
   return {*names.begin(), nullptr, false};
+}
+
+/// A field under two names with two values, as vocab_size and padded_vocab_size: the first counts.
+void ConfigReader::note_other_spelling(const Found& found, const char* name, const json& value) {
+  if (value.is_null() || found.value->is_null() || value == *found.value || failed()) return;
+  if (!noted_.insert(std::string(found.name) + " " + name).second) return;
+  assume(fmt::format("{} = {} (the file also has {} = {})", found.name, shown(*found.value), name,
+                     shown(value)));
 }
 
 void ConfigReader::note_default(const Found& found) {
@@ -182,13 +197,21 @@ bool ConfigReader::in_file(Names names) const {
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return object_.contains(name); });
 }
 
+bool ConfigReader::is_list(Names names) const {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) {
+    const auto it = object_.find(name);
+    return it != object_.end() && it->is_array();
+  });
+}
+
 void ConfigReader::note_unread() {
   constexpr std::array kParts = {"num_experts", "n_routed", "num_local_experts", "lora_rank",     "moe_",
                                  "nextn",       "mtp",      "n_shared",          "shared_expert", "index_",
                                  "mamba",       "mlp_only"};
-  constexpr std::array kHarmless = {"coef",  "loss", "dtype",  "hidden_act", "tokens",   "dedicated",
-                                    "norm",  "scal", "jitter", "per_tok",    "gate_act", "capacity",
-                                    "cache", "topk", "step",   "dropout"};
+  constexpr std::array kHarmless = {"coef",      "loss",     "dtype",   "hidden_act", "tokens",
+                                    "dedicated", "norm",     "scal",    "jitter",     "per_tok",
+                                    "gate_act",  "capacity", "cache",   "topk",       "step",
+                                    "dropout",   "kernels",  "overlap", "share_for"};
   const auto has = [](const std::string& key, const auto& parts) {
     return std::any_of(parts.begin(), parts.end(),
                        [&](const char* part) { return key.find(part) != std::string::npos; });

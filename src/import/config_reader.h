@@ -65,6 +65,9 @@ class ConfigReader {
                                                              std::int64_t most);
 
   bool in_file(Names names) const;
+  bool is_list(Names names) const;
+  /// Fields that another one decides: a list of layers makes the count of dense first layers idle.
+  void set_aside(Names names) { read_.insert(names.begin(), names.end()); }
   void assume(std::string line) { assumed_.push_back(std::move(line)); }
   void fail(std::string code, std::string_view field, std::string message, std::string expected);
   void fail_with(Error error);
@@ -85,6 +88,7 @@ class ConfigReader {
   };
   Found find(Names names);
   void note_default(const Found& found);
+  void note_other_spelling(const Found& found, const char* name, const nlohmann::json& value);
 
   const nlohmann::json& object_;
   ConfigPlace place_;

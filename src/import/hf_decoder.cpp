@@ -195,6 +195,7 @@ std::vector<bool> layer_range(ConfigReader& r, std::int64_t layers) {
 
 std::vector<bool> sparse_layers(ConfigReader& r, const Traits& t, std::int64_t layers) {
   if (const auto types = r.names_by_layer({"mlp_layer_types"}, layers)) {
+    r.set_aside({"first_k_dense_replace", "moe_layer_freq", "mlp_only_layers", "decoder_sparse_step"});
     std::vector<bool> sparse;
     for (const std::string& type : *types) sparse.push_back(type != "dense");
     return sparse;
@@ -258,7 +259,7 @@ std::vector<std::int64_t> dense_widths(ConfigReader& r, const Traits& t, std::in
 /// One number of a field that is a number, or a list with one entry a layer.
 std::int64_t of_layer(ConfigReader& r, Names names, std::int64_t layer, std::int64_t layers,
                       std::int64_t most) {
-  const auto values = r.integers_by_layer(names, layers, most);
+  const auto values = r.is_list(names) ? r.integers_by_layer(names, layers, most) : std::nullopt;
   if (values) return (*values)[at(layer)];
   return r.integer(names, most, 0);
 }
@@ -435,6 +436,7 @@ void set_mlps(ConfigReader& r, const Traits& t, Model& model) {
 void add_mtp(ConfigReader& r, const Traits& t, Model& model) {
   if (r.failed() || model.layers.empty()) return;
   const std::int64_t modules = r.optional_integer(kMtpNames, kLayersMax).value_or(0);
+  if (r.in_file({"use_mtp"}) && !r.flag({"use_mtp"})) return;
   const std::int64_t layers_each = r.optional_integer({"mtp_transformer_layers"}, kLayersMax).value_or(1);
   if (modules == 0) return;
   model.mtp_layers = product(modules, layers_each);

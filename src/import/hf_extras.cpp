@@ -45,19 +45,24 @@ bool is_true(const json& object, const char* name) {
   return it != object.end() && it->is_boolean() && it->get<bool>();
 }
 
+/// "NVFP4" is 4, "FP8" and "W8A8" are 8; 0 for what names no width ("MIXED_PRECISION").
+double bits_of_algorithm(const json& object, const char* field) {
+  const auto it = object.find(field);
+  const std::string algorithm =
+      it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+  if (algorithm.find("FP4") != std::string::npos || algorithm.starts_with("W4")) return 4;
+  if (algorithm.find("FP8") != std::string::npos || algorithm.find("INT8") != std::string::npos ||
+      algorithm.starts_with("W8"))
+    return 8;
+  return 0;
+}
+
 double stated_bits(const json& object) {
   if (const auto bits = quantization_number(object, {"num_bits", "bits", "w_bit", "nbits"}))
     return static_cast<double>(*bits);
   if (is_true(object, "load_in_4bit") || is_true(object, "_load_in_4bit")) return 4;
   if (is_true(object, "load_in_8bit") || is_true(object, "_load_in_8bit")) return 8;
-  const std::string algorithm = object.contains("quant_algo") && object["quant_algo"].is_string()
-                                    ? object["quant_algo"].get<std::string>()
-                                    : std::string();
-  if (algorithm.find("FP4") != std::string::npos || algorithm.starts_with("W4")) return 4;
-  if (algorithm.find("FP8") != std::string::npos || algorithm.starts_with("W8") ||
-      algorithm.find("INT8") != std::string::npos)
-    return 8;
-  return 0;
+  return bits_of_algorithm(object, "quant_algo");
 }
 
 std::int64_t stated_group(const json& object, std::int64_t usual) {
@@ -87,6 +92,36 @@ void read_not_converted(ConfigReader& r, const json& object, Quantization& out) 
       r.assume(fmt::format("quantization_config.{}: {} of {} names are in the file", base,
                            out.not_converted.size(), *number));
   }
+}
+
+/// The width of routed experts where the config gives them one of their own: for all ("moe_quant_algo"), in a
+/// config group that targets them, or layer by layer.
+double stated_expert_bits(const json& object) {
+  if (const double bits = bits_of_algorithm(object, "moe_quant_algo"); bits > 0) return bits;
+  const auto names_experts = [](const std::string& text) {
+    return text.find("experts") != std::string::npos && text.find("shared_expert") == std::string::npos;
+  };
+  if (const auto groups = object.find("config_groups"); groups != object.end() && groups->is_object())
+    for (const auto& [name, group] : groups->items()) {
+      const bool has_targets = group.is_object() && group.contains("targets") && group["targets"].is_array();
+      for (const json& target : has_targets ? group["targets"] : json::array())
+        if (target.is_string() && names_experts(target.get<std::string>()) && group.contains("weights") &&
+            group["weights"].is_object())
+          return static_cast<double>(quantization_number(group["weights"], {"num_bits"}).value_or(0));
+    }
+  if (const auto layers = object.find("quantized_layers"); layers != object.end() && layers->is_object())
+    for (const auto& [name, layer] : layers->items())
+      if (names_experts(name) && layer.is_object()) return bits_of_algorithm(layer, "quant_algo");
+  return 0;
+}
+
+/// More than one width in one checkpoint is said, whatever was taken.
+void note_mixed(ConfigReader& r, const json& object, const Quantization& out) {
+  const auto groups = object.find("config_groups");
+  const bool several = groups != object.end() && groups->is_object() && groups->size() > 1;
+  if (!several && !object.contains("quantized_layers")) return;
+  r.assume(fmt::format("quantization_config has several widths: {} bits taken, {} for routed experts",
+                       out.bits, out.expert_bits > 0 ? out.expert_bits : out.bits));
 }
 
 std::int64_t layer_norm(std::int64_t width) { return product(2, width); }
@@ -128,6 +163,25 @@ std::int64_t qwen3_vl(ConfigReader& v) {
              product(deep, sum(layer_norm(merged), projector)));
 }
 
+/// MoonViT of Kimi-VL: SigLIP's layers, a square table of positions, and a norm with two matrices that join 2
+/// x 2 patches.
+std::int64_t moonvit(ConfigReader& v, std::int64_t text_hidden) {
+  const std::int64_t h = v.integer({"hidden_size"}, kWidthMax),
+                     width = v.integer({"intermediate_size"}, kMlpWidthMax);
+  const std::int64_t patch = v.integer({"patch_size"}, kWidthMax);
+  constexpr std::int64_t kChannels = 3, kMerged = 4, kUsualPositions = 64;
+  const std::int64_t rows = v.optional_integer({"init_pos_emb_height"}, kWidthMax).value_or(kUsualPositions);
+  const std::int64_t columns =
+      v.optional_integer({"init_pos_emb_width"}, kWidthMax).value_or(kUsualPositions);
+  const std::int64_t layer =
+      sum(product(2, layer_norm(h)), product(4, linear(h, h)), sum(linear(h, width), linear(width, h)));
+  const std::int64_t merged = product(kMerged, h);
+  const std::int64_t projector = sum(layer_norm(h), linear(merged, merged), linear(merged, text_hidden));
+  return sum(product(v.integer({"num_hidden_layers"}, kLayersMax), layer),
+             linear(product(kChannels, patch, patch), h), product(rows, columns, h),
+             sum(layer_norm(h), projector));
+}
+
 /// Qwen2.5-VL: gated blocks with RMS norms.
 std::int64_t qwen2_5_vl(ConfigReader& v) {
   const std::int64_t h = v.integer({"hidden_size"}, kWidthMax),
@@ -164,6 +218,7 @@ std::optional<std::int64_t> tower_parameters(ConfigReader& v, const std::string&
   if (type == "siglip_vision_model" && !v.flag({"vision_use_head"})) return siglip(v, text_hidden);
   if (type.starts_with("qwen3_vl") || type.starts_with("qwen3_5")) return qwen3_vl(v);
   if (type.starts_with("qwen2_5_vl")) return qwen2_5_vl(v);
+  if (type == "moonvit") return moonvit(v, text_hidden);
   if (type == "gemma4_vision") return gemma4_vision(v, text_hidden);
   return std::nullopt;
 }
@@ -196,6 +251,7 @@ Quantization read_quantization(ConfigReader& r) {
   if (object == nullptr || object->empty()) return out;
   const auto stated = object->find("quant_method");
   if (stated != object->end() && stated->is_string()) out.method = stated->get<std::string>();
+  if (out.method.empty() && object->contains("quant_algo")) out.method = "modelopt";
   if (out.method.empty() && stated_bits(*object) > 0) out.method = "bitsandbytes";
   const auto* method = std::find_if(std::begin(kMethods), std::end(kMethods),
                                     [&](const Method& m) { return out.method == m.name; });
@@ -208,13 +264,15 @@ Quantization read_quantization(ConfigReader& r) {
     return out;
   }
   const double bits = stated_bits(*object);
-  out.bits = bits > 0 ? bits : method->bits;
+  out.bits = method->bits > 0 ? method->bits : bits;
   out.group_size = stated_group(*object, method->group_size);
   if (out.bits <= 0 || out.bits > 32)
     r.fail("missing_field", "quantization_config",
            fmt::format("quantization {} without a bit width", out.method), "bits, num_bits or quant_algo");
   read_not_converted(r, *object, out);
-  if (r.text({"expert_dtype"}) == "fp4") out.expert_bits = 4;
+  const double expert_bits = r.text({"expert_dtype"}) == "fp4" ? 4 : stated_expert_bits(*object);
+  if (expert_bits != out.bits && expert_bits > 0 && expert_bits <= 32) out.expert_bits = expert_bits;
+  note_mixed(r, *object, out);
   return out;
 }
 

@@ -50,19 +50,21 @@ MoeMlp read_nemotron_moe(ConfigReader& r, bool is_used) {
 }
 
 /// One letter a layer: M Mamba-2, * attention, - MLP, E experts. Newer files spell the kinds out in a list.
-std::string nemotron_pattern(ConfigReader& r) {
-  if (const json* kinds = r.list({"layers_block_type", "layer_types"})) {
-    std::string out;
-    for (const json& kind : *kinds) {
-      const std::string name = kind.is_string() ? kind.get<std::string>() : std::string();
-      out += name == "mamba" || name == "linear_attention"     ? 'M'
-             : name == "attention" || name == "full_attention" ? '*'
-             : name == "mlp"                                   ? '-'
-             : name == "moe"                                   ? 'E'
-                                                               : '?';
-    }
-    return out;
+std::string letters_of(const json& kinds) {
+  std::string out;
+  for (const json& kind : kinds) {
+    const std::string name = kind.is_string() ? kind.get<std::string>() : std::string();
+    out += name == "mamba" || name == "linear_attention"     ? 'M'
+           : name == "attention" || name == "full_attention" ? '*'
+           : name == "mlp"                                   ? '-'
+           : name == "moe"                                   ? 'E'
+                                                             : '?';
   }
+  return out;
+}
+
+std::string nemotron_pattern(ConfigReader& r) {
+  if (const json* kinds = r.list({"layers_block_type", "layer_types"})) return letters_of(*kinds);
   std::string pattern = r.text({"hybrid_override_pattern"});
   if (pattern.empty())
     r.fail("missing_field", "hybrid_override_pattern", "hybrid_override_pattern is missing",
@@ -93,11 +95,17 @@ Layer nemotron_layer(ConfigReader& r, char kind, const NemotronParts& parts, std
   return layer;
 }
 
-void add_nemotron_mtp(ConfigReader& r, const NemotronParts& parts, Model& model) {
+/// The layers repeat kinds of the main pattern, whose shapes have been read.
+void add_nemotron_mtp(ConfigReader& r, const std::string& main_pattern, const NemotronParts& parts,
+                      Model& model) {
   const std::int64_t modules = r.optional_integer({"num_nextn_predict_layers"}, kLayersMax).value_or(0);
-  const std::string pattern = modules > 0 ? r.text({"mtp_hybrid_override_pattern"}) : std::string();
+  const json* kinds = r.list({"mtp_layers_block_type"});
+  const std::string pattern = kinds != nullptr ? letters_of(*kinds) : r.text({"mtp_hybrid_override_pattern"});
   if (modules == 0 || r.failed()) return;
   if (pattern.empty()) return r.assume("mtp_hybrid_override_pattern is missing: MTP layers counted as 0");
+  if (pattern.find_first_not_of(main_pattern) != std::string::npos)
+    return r.fail("unsupported", "mtp_hybrid_override_pattern", "a kind of layer that the main layers lack",
+                  "kinds of hybrid_override_pattern");
   std::int64_t one = sum(product(2, model.hidden, model.hidden), product(3, model.hidden));
   for (const char kind : pattern)
     one = sum(one, layer_parameters(model, nemotron_layer(r, kind, parts, model.hidden)));
@@ -198,7 +206,7 @@ void build_nemotron_h(ConfigReader& r, const Traits& t, Model& model) {
   parts.moe = read_nemotron_moe(r, has('E'));
   for (const char kind : pattern)
     if (!r.failed()) model.layers.push_back(nemotron_layer(r, kind, parts, model.hidden));
-  add_nemotron_mtp(r, parts, model);
+  add_nemotron_mtp(r, pattern, parts, model);
 }
 
 void build_mamba2(ConfigReader& r, const Traits& t, Model& model) {

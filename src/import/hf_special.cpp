@@ -159,6 +159,11 @@ void build_gemma3n(ConfigReader& r, const Traits& t, Model& model) {
   const std::int64_t altup =
       sum(product(2, h), product(h, inputs), product(inputs, inputs, inputs), product(inputs, inputs));
   for (Layer& layer : model.layers) layer.other_parameters = sum(layer.other_parameters, laurel, altup);
+  // Layers that read an earlier cache keep projections of their own in the checkpoint, unused.
+  for (Layer& layer : model.layers)
+    if (const auto* a = std::get_if<Attention>(&layer.mixer); a != nullptr && a->shares_kv)
+      layer.other_parameters =
+          sum(layer.other_parameters, product(2, h, a->kv_heads, a->head_dim), a->head_dim);
   model.other_parameters = sum(model.other_parameters, product(2, inputs - 1, h, h));
   add_per_layer_inputs(r, model);
 }
