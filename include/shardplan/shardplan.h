@@ -1,20 +1,29 @@
-// shardplan's public interface: plain values in, plain values out.
+// The public interface: what adapters (cli/, python/, web/) include, and all of it.
 //
-//   auto question = shardplan::build_question(spec, shardplan::catalog());   // or an error that says where
-//   shardplan::Estimator estimator(*question);
-//   shardplan::Answer a = shardplan::answer(estimator, question->fixed);
-//   std::cout << shardplan::plan_text(*question, a, {});
+//   Result<Question> q = build_question(spec, catalog());   // texts to a question, or the error that points
+//   Answer a = answer(Estimator(*q), q->fixed);             // values to values
+//   std::string text = plan_text(*q, a, {});                // an answer for people; plan_answer_json for
+//   programs
 //
-// Adapters (the command line, later the Python package and the page) include this and nothing else.
+// An adapter reads what a person typed, calls these, and prints. It computes nothing and knows no default.
 #pragma once
 
+// Values.
+#include "catalog/communication.h"
+#include "catalog/question.h"
+#include "catalog/result.h"
+#include "estimate/comm.h"
 #include "estimate/estimator.h"
 #include "estimate/formulas.h"
 #include "import/catalog.h"
+#include "import/cluster_build.h"
+#include "import/comm_question.h"
 #include "import/json_text.h"
 #include "import/question.h"
 #include "reason/answer.h"
 #include "reason/memory_answer.h"
+#include "report/catalog_report.h"
+#include "report/comm_report.h"
 #include "report/explain.h"
 #include "report/formula_reference.h"
 #include "report/json_values.h"

@@ -24,6 +24,7 @@ const char* name(SourceKind kind) {
 
 std::string label(const Source& source) {
   const std::string& what = source.title.empty() ? source.id : source.title;
+  if (source.kind == SourceKind::kUser && what.starts_with("--")) return "flag " + what;
   return what.empty() ? name(source.kind) : what + " (" + name(source.kind) + ")";
 }
 

@@ -1,18 +1,48 @@
-// The commands of the program, each in its own file. A new one: write add_..._command, list it here.
+// The commands of the program. Each lives in a file of its own; this is the one list of them.
+//
+// To add one: NAME_command.cpp with
+//
+//   void add_name_command(CLI::App& app, Program& program) {
+//     auto spec = std::make_shared<NameSpec>();                        // texts as typed
+//     CLI::App* command = app.add_subcommand("name", "what it answers");
+//     add_json_flag(*command, program);
+//     command->callback([spec, &program] { program.status = run(*spec, program.output); });
+//   }
+//
+// where run() builds the question, calls the library and hands text and JSON to Output (output.h); then its
+// declaration and its place in kCommands below, and a golden case. Not here: formulas, defaults, checks of
+// values (the library's).
 #pragma once
 
-#include "cli/command.h"
+#include <CLI/CLI.hpp>
 
-namespace shardplan {
+#include "cli/output.h"
+
+namespace shardplan::cli {
+
+/// What the commands share.
+struct Program {
+  Output output;
+  int status = kYes;
+};
 
 void add_plan_command(CLI::App& app, Program& program);
 void add_memory_command(CLI::App& app, Program& program);
 void add_comm_command(CLI::App& app, Program& program);
-void add_drill_command(CLI::App& app, Program& program);
+void add_explain_command(CLI::App& app, Program& program);
+void add_formulas_command(CLI::App& app, Program& program);
 void add_catalog_command(CLI::App& app, Program& program);
-void add_formula_commands(CLI::App& app, Program& program);  // formulas, explain
 
-inline constexpr auto kCommands = {add_plan_command,  add_memory_command,  add_comm_command,
-                                   add_drill_command, add_catalog_command, add_formula_commands};
+/// In the order of the help page.
+inline constexpr void (*kCommands[])(CLI::App& app, Program& program) = {
+    add_plan_command,    add_memory_command,   add_comm_command,
+    add_explain_command, add_formulas_command, add_catalog_command,
+};
 
-}  // namespace shardplan
+/// A plan that breaks a rule, told as wrong input.
+Error illegal_plan(const Violation& violation);
+
+/// --json, which every command has.
+void add_json_flag(CLI::App& command, Program& program);
+
+}  // namespace shardplan::cli

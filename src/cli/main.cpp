@@ -1,63 +1,32 @@
-// The program: parses the command line, hands each command its flags, turns errors into exit statuses.
 #include <algorithm>
-#include <cstdio>
-#include <vector>
 
 #include "cli/commands.h"
+#include "cli/usage.h"
 
-namespace {
+namespace shardplan::cli {
 
-using shardplan::Error;
-
-/// Names that could have been meant: flags of the command that was named, or the commands.
-std::vector<std::string> known_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
-  for (const CLI::App* command : app.get_subcommands()) {
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    }
-    for (const std::string& name : known_names(*command)) names.push_back(name);
-  }
-  return names;
+void add_json_flag(CLI::App& command, Program& program) {
+  command.add_flag_callback(
+      "--json", [&program] { program.output.use_json(true); }, "the same as JSON, in SI base units");
 }
 
-/// The first argument that no command took.
-std::string unknown_argument(const std::string& message) {
-  const std::size_t at = message.find(": ");
-  const std::string rest = at == std::string::npos ? message : message.substr(at + 2);
-  return rest.substr(0, rest.find(' '));
-}
-
-Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  std::string message = error.what();
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  Error result{"usage", message, "command line",
-               "shardplan --help lists the commands, shardplan COMMAND --help its flags", ""};
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    const std::string unknown = unknown_argument(message);
-    result.code = "unknown_flag";
-    result.message = "unknown argument " + unknown;
-    result.where = unknown;
-    result.nearest = shardplan::nearest_name(unknown, known_names(app));
-  }
-  return result;
-}
-
-}  // namespace
+}  // namespace shardplan::cli
 
 int main(int argc, char** argv) {
-  CLI::App app{"shardplan: how to shard the training of a large transformer, and why"};
+  using namespace shardplan::cli;
+  CLI::App app{"Plans the training and serving of large transformers on many GPUs."};
+  Program program;
   app.set_version_flag("--version", std::string("shardplan ") + SHARDPLAN_VERSION);
   app.require_subcommand(1);
-  shardplan::Program program;
-  for (const auto add : shardplan::kCommands) add(app, program);
+  for (const auto add : kCommands) add(app, program);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    program.json = std::find(argv, argv + argc, std::string("--json")) != argv + argc;
-    return shardplan::fail(usage_error(app, error), program);
+  } catch (const CLI::ParseError& failure) {
+    // Help and version are exceptions to CLI11, but no errors.
+    if (failure.get_exit_code() == 0) return app.exit(failure);
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    program.output.use_json(std::find(arguments.begin(), arguments.end(), "--json") != arguments.end());
+    return program.output.error(usage_error(app, arguments, failure));
   }
   return program.status;
 }

@@ -2,13 +2,15 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/question_flags.h"
 
-namespace shardplan {
+namespace shardplan::cli {
 namespace {
 
-struct MemoryFlags {
+struct Typed {
   QuestionSpec spec;
   bool suggest = false;
+  bool explain = false;
   std::size_t top = 4;
 };
 
@@ -32,49 +34,52 @@ bool names_a_model(const QuestionSpec& spec) {
   return spec.model || spec.preset || spec.params || spec.layers || spec.hidden || spec.heads;
 }
 
-int run_memory(MemoryFlags& flags, const Program& program) {
-  flags.spec.purpose = Purpose::kMemory;
+int run(Typed& typed, const Output& output) {
+  typed.spec.purpose = Purpose::kMemory;
   // Alone, --explain lists the formulas that this command uses.
-  if (program.explain && !names_a_model(flags.spec)) {
-    program.json ? print(formula_family_json("memory.")) : print(formula_family_text("memory."));
-    return kYes;
+  if (typed.explain && !names_a_model(typed.spec)) {
+    const auto family = {std::string_view("memory."), std::string_view("pipeline.in_flight")};
+    return output.answer(formula_family_text(family), formula_family_json(family));
   }
-  Result<Question> question = build_question(flags.spec, catalog());
-  if (!question) return fail(question.error(), program);
+  const Result<Question> question = build_question(typed.spec, catalog());
+  if (!question) return output.error(question.error());
   const Result<MemoryPlan> layout = default_memory_plan(*question);
-  if (!layout) return fail(layout.error(), program);
+  if (!layout) return output.error(layout.error());
   const Estimator estimator(question.value());
   if (const auto illegal = estimator.space().violation(layout->plan)) {
-    return fail({"illegal_plan", illegal->where, "plan", "degrees that divide the model and the GPUs", ""},
-                program);
+    return output.error(illegal_plan(*illegal));
   }
   const MemoryAnswer answer =
-      memory_answer(estimator, layout->plan, question->fixed, flags.suggest ? flags.top : 0);
+      memory_answer(estimator, layout->plan, question->fixed, typed.suggest ? typed.top : 0);
   std::vector<std::string> assumed = layout->assumed;
   assumed.insert(assumed.end(), question->assumed.begin(), question->assumed.end());
   assumed.insert(assumed.end(), question->notes.begin(), question->notes.end());
-  if (program.json) {
-    Json json = memory_answer_json(*question, answer, assumed);
-    if (program.explain) json["explain"] = explain_json(memory_roots(estimator, answer));
-    print(json);
-  } else {
-    print(memory_text(*question, answer, assumed));
-    if (program.explain) print("\n" + explain_text(memory_roots(estimator, answer)));
+  std::string text = memory_text(*question, answer, assumed);
+  Json json = memory_answer_json(*question, answer, assumed);
+  if (typed.explain) {
+    const TraceRoots roots = memory_roots(estimator, answer);
+    text += "\n" + explain_text(roots);
+    json["explanation"] = explain_json(roots);
   }
-  const bool yes = flags.suggest ? answer.suggestions.best.has_value() : answer.fits;
-  return yes ? kYes : kNo;
+  return output.answer(text, json, typed.suggest ? answer.suggestions.best.has_value() : answer.fits);
 }
 
 }  // namespace
 
-void add_memory_command(CLI::App& app, Program& program) {
-  CLI::App* command = app.add_subcommand("memory", "does it fit, term by term and stage by stage");
-  const auto flags = std::make_shared<MemoryFlags>();
-  add_question_flags(*command, flags->spec);
-  command->add_flag("--suggest", flags->suggest, "list layouts that fit, fastest first");
-  command->add_option("--top", flags->top, "how many to list")->check(CLI::Range(1, 1000));
-  add_output_flags(*command, program, true);
-  command->callback([&program, flags] { program.status = run_memory(*flags, program); });
+Error illegal_plan(const Violation& violation) {
+  return {"illegal_plan", violation.where, name(violation.constraint),
+          "axes that divide the model, the batch and the GPUs", ""};
 }
 
-}  // namespace shardplan
+void add_memory_command(CLI::App& app, Program& program) {
+  const auto typed = std::make_shared<Typed>();
+  CLI::App* command = app.add_subcommand("memory", "does it fit, term by term and stage by stage");
+  add_question_flags(*command, typed->spec);
+  command->add_flag("--suggest", typed->suggest, "list layouts that fit, fastest first");
+  command->add_option("--top", typed->top, "how many to list")->check(CLI::Range(1, 1000));
+  command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
+  add_json_flag(*command, program);
+  command->callback([typed, &program] { program.status = run(*typed, program.output); });
+}
+
+}  // namespace shardplan::cli

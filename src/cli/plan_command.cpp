@@ -3,9 +3,15 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/question_flags.h"
 
-namespace shardplan {
+namespace shardplan::cli {
 namespace {
+
+struct Typed {
+  QuestionSpec spec;
+  bool explain = false;
+};
 
 TraceRoots plan_roots(const Estimator& estimator, const Estimate& best) {
   const auto memory = estimator.stage_memory<Traced>(best.plan, best.fullest_stage);
@@ -22,39 +28,36 @@ TraceRoots plan_roots(const Estimator& estimator, const Estimate& best) {
   return roots;
 }
 
-int run_plan(const QuestionSpec& spec, const Program& program) {
-  Result<Question> question = build_question(spec, catalog());
-  if (!question) return fail(question.error(), program);
+int run(const Typed& typed, const Output& output) {
+  const Result<Question> question = build_question(typed.spec, catalog());
+  if (!question) return output.error(question.error());
   const Estimator estimator(question.value());
-  if (const auto illegal = why_illegal(estimator, question->fixed)) {
-    return fail({"illegal_plan", illegal->where, "plan", "axes that leave at least one legal plan", ""},
-                program);
-  }
+  if (const auto illegal = why_illegal(estimator, question->fixed))
+    return output.error(illegal_plan(*illegal));
   const auto start = std::chrono::steady_clock::now();
   SearchResult result = search(estimator, question->fixed);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  const SearchTime time{spent.count()};
   const Answer found = answer(estimator, question->fixed, std::move(result));
-  const auto& best = found.result.best;
-  if (program.json) {
-    Json json = plan_answer_json(*question, found, time);
-    if (program.explain && best) json["explain"] = explain_json(plan_roots(estimator, *best));
-    print(json);
-  } else {
-    print(plan_text(*question, found, time));
-    if (program.explain && best) print("\n" + explain_text(plan_roots(estimator, *best)));
+  const SearchTime time{spent.count()};
+  std::string text = plan_text(*question, found, time);
+  Json json = plan_answer_json(*question, found, time);
+  if (typed.explain && found.result.best) {
+    const TraceRoots roots = plan_roots(estimator, *found.result.best);
+    text += "\n" + explain_text(roots);
+    json["explanation"] = explain_json(roots);
   }
-  return best ? kYes : kNo;
+  return output.answer(text, json, found.result.best.has_value());
 }
 
 }  // namespace
 
 void add_plan_command(CLI::App& app, Program& program) {
+  const auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand("plan", "the best plan for a model on a cluster, and why");
-  const auto spec = std::make_shared<QuestionSpec>();
-  add_question_flags(*command, *spec);
-  add_output_flags(*command, program, true);
-  command->callback([&program, spec] { program.status = run_plan(*spec, program); });
+  add_question_flags(*command, typed->spec);
+  command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
+  add_json_flag(*command, program);
+  command->callback([typed, &program] { program.status = run(*typed, program.output); });
 }
 
-}  // namespace shardplan
+}  // namespace shardplan::cli

@@ -149,7 +149,9 @@ template CommCost<double> comm_cost<double>(const CommQuestion&);
 template CommCost<Traced> comm_cost<Traced>(const CommQuestion&);
 
 CommAnswer answer_comm(const CommQuestion& question) {
-  CommAnswer answer{.question = question, .cost = comm_cost<double>(question)};
+  CommAnswer answer;
+  answer.question = question;
+  answer.cost = comm_cost<double>(question);
   const CommWay<>& best = answer.cost.best();
   if (best.time() > seconds(0)) {
     answer.latency_share = best.cost.latency_term / best.time();

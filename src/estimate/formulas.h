@@ -6,6 +6,7 @@
 #include "cost/activations_paper.h"
 #include "cost/collectives.h"
 #include "cost/compute.h"
+#include "cost/decode.h"
 #include "cost/pipeline.h"
 #include "cost/state.h"
 #include "formula/registry.h"
@@ -23,6 +24,7 @@ using AllFormulas =
                 BackwardWindow, ExposedTime,
                 RequiredBandwidth,                                                                 //
                 GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
-                PipelineBubble, StageImbalance, PipelineSends>;
+                PipelineBubble, StageImbalance, PipelineSends,                                     //
+                KvBytesPerToken, DecodeWeightRead, DecodeKvRead, PrefillCompute, DecodeThroughput>;
 
 }  // namespace shardplan

@@ -53,6 +53,12 @@ inline constexpr std::array kWorks{
     Work{
         "zhao2023",
         "Zhao et al., PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel, 2023, arXiv:2304.11277"},
+    Work{
+        "pope2022",
+        "Pope et al., Efficiently Scaling Transformer Inference, 2022, arXiv:2211.05102"},
+    Work{
+        "kwon2023",
+        "Kwon et al., Efficient Memory Management for Large Language Model Serving with PagedAttention, 2023, arXiv:2309.06180"},
     Work{"megatron-core", "NVIDIA/Megatron-LM, megatron/core (source)"},
     Work{"nccl-tests", "NVIDIA/nccl-tests, doc/PERFORMANCE.md"},
     Work{"transformer-engine", "NVIDIA/TransformerEngine (source)"},

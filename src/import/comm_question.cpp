@@ -164,7 +164,7 @@ void Reading::take_size() {
   FlagReader flags(spec_);
   if (const auto parameters = flags.parameters(&QuestionSpec::params)) {
     question_.parameters = Sourced<Ratio<>>{ratio(*parameters), user_source("--params")};
-    question_.bytes_per_parameter = {kGradientWidth, assumed_source("bf16 gradients", "")};
+    question_.bytes_per_parameter = {kGradientWidth, assumed_source("bf16", "")};
     question_.assumed.push_back("bf16 gradients: " + format_number(kGradientWidth.raw()) +
                                 " bytes a parameter, all of them reduced in one step");
   }
@@ -269,7 +269,7 @@ void Reading::finish() {
   if (question_.collective == Collective::kSendRecv) {
     question_.assumed.push_back("send-recv joins two ranks, as far apart as the links go");
   }
-  question_.contention = {ratio(0), assumed_source("contention left out", "")};
+  question_.contention = {ratio(0), assumed_source("left out here", "")};
   question_.assumed.push_back("contention 0: what is hidden does not slow the compute beside it");
   question_.assumed.push_back(
       "cost is latency + size / bandwidth; trees, in-network reduction and protocol switches are left out");

@@ -119,9 +119,8 @@ std::string ways_text(const CommAnswer& a) {
     text += "\n" + way_lines(a, way);
   }
   if (several && a.cost.fastest != 0) {
-    text += "\n" + std::string(words(a.cost.best().algorithm)) + " takes " + format(a.saved) + " less than " +
-            words(a.cost.ways.front().algorithm) + ", which is " + format(a.flat_over_best) +
-            " times as long\n";
+    text += "\n" + std::string(words(a.cost.ways.front().algorithm)) + " takes " + format(a.saved) +
+            " more, " + format(a.flat_over_best) + " times as long\n";
   } else if (several) {
     text += "\n" + std::string(words(a.cost.best().algorithm)) +
             " is the fastest: " + words(a.cost.ways.back().algorithm) + " takes " +

@@ -231,4 +231,31 @@ std::string formulas_markdown() {
   return text;
 }
 
+namespace {
+
+bool starts_with_any(std::string_view id, std::initializer_list<std::string_view> prefixes) {
+  for (const std::string_view prefix : prefixes) {
+    if (id.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string formula_family_text(std::initializer_list<std::string_view> prefixes) {
+  std::string text;
+  for (const FormulaEntry& entry : formula_entries()) {
+    if (starts_with_any(entry.info->id, prefixes)) text += (text.empty() ? "" : "\n") + formula_text(entry);
+  }
+  return text;
+}
+
+Json formula_family_json(std::initializer_list<std::string_view> prefixes) {
+  Json formulas = Json::array();
+  for (const FormulaEntry& entry : formula_entries()) {
+    if (starts_with_any(entry.info->id, prefixes)) formulas.push_back(formula_json(entry));
+  }
+  return {{"schema_version", kSchemaVersion}, {"formulas", formulas}};
+}
+
 }  // namespace shardplan

@@ -9,6 +9,7 @@
 // here: formulas with a question's numbers in (explain.h).
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,5 +56,8 @@ std::string formulas_markdown();
 Json formulas_json();
 std::string formula_text(const FormulaEntry& entry);
 Json formula_json(const FormulaEntry& entry);
+/// Every formula in full whose id starts with one of the prefixes: what one command uses, without a question.
+std::string formula_family_text(std::initializer_list<std::string_view> prefixes);
+Json formula_family_json(std::initializer_list<std::string_view> prefixes);
 
 }  // namespace shardplan

@@ -28,6 +28,19 @@ const char* label(MemoryTerm term) {
   return "?";
 }
 
+std::string broken_words(Constraint broken) {
+  switch (broken) {
+    case Constraint::kState:
+      return "state alone exceeds what is usable";
+    case Constraint::kActivations:
+      return "state and activations exceed what is usable";
+    case Constraint::kLogits:
+      return "state, activations and logits exceed what is usable";
+    default:
+      return "working buffers exceed what is left";
+  }
+}
+
 std::string headline(const Question& q, const MemoryAnswer& a) {
   const MemoryBreakdown<>& worst = a.worst();
   const std::string where = a.plan.pp > 1 ? "fullest GPU (stage " + std::to_string(a.fullest) + " of " +
@@ -36,7 +49,7 @@ std::string headline(const Question& q, const MemoryAnswer& a) {
   const std::string both = format(worst.total()) + " of " + format(a.usable) + " usable on " + where;
   if (a.fits) return "fits: " + both + ", " + format(a.usable - worst.total()) + " free\n";
   std::string text = "does not fit: " + both + ", " + format(worst.total() - a.usable) + " too much; " +
-                     name(*a.broken) + " exceed what is usable\n";
+                     broken_words(*a.broken) + "\n";
   if (!a.floor.feasible) {
     text += "no plan fits on " + format_count(static_cast<double>(q.cluster.gpus)) +
             " GPUs: state alone is " + format(a.floor.state_per_gpu) +

@@ -101,11 +101,23 @@ std::string census_lines(const Census& c, const SearchTime& time) {
 }
 
 std::string assumed_lines(const Question& q) {
-  std::string text = "\nassumed\n";
+  std::string text = q.notes.empty() ? "" : "\nnotes\n";
+  for (const std::string& line : q.notes) text += "  " + line + "\n";
+  text += "\nassumed\n";
   for (const std::string& line : q.assumed) text += "  " + line + "\n";
-  for (const std::string& line : q.cluster.assumed) text += "  " + line + "\n";
-  for (const std::string& line : q.model.assumed) text += "  " + q.model.name + ": " + line + "\n";
   return text;
+}
+
+std::string question_lines(const Question& q) {
+  const std::string devices = count(q.cluster.gpus) + " x " + q.cluster.device.name;
+  std::string text =
+      "model    " + q.model.name + ": " + format_count(state_parameters(q.model)) + " parameters";
+  for (const NamedCount& extra : q.model.extras) {
+    text += "; not counted: " + extra.name + " " + count(extra.parameters);
+  }
+  text += "\ncluster  " + (q.cluster.name == devices ? "" : q.cluster.name + ": ") + devices;
+  return text + "\nbatch    " + count(q.workload.global_batch) + " sequences of " +
+         count(q.workload.sequence) + " tokens\n";
 }
 
 std::string best_lines(const Question& q, const Answer& a) {
@@ -114,9 +126,7 @@ std::string best_lines(const Question& q, const Answer& a) {
                      " a GPU, MFU " + format_percent(e.mfu.raw()) + " (HFU " + format_percent(e.hfu.raw()) +
                      ")\n";
   text += a.binding.statement.empty() ? "" : a.binding.statement + "\n";
-  text += "\nmodel    " + q.model.name + "\ncluster  " + q.cluster.name + ", " + count(q.cluster.gpus) +
-          " x " + q.cluster.device.name + "\nbatch    " + count(q.workload.global_batch) + " sequences of " +
-          count(q.workload.sequence) + " tokens\n";
+  text += "\n" + question_lines(q);
   text += "\ntime of one step (MFU: " + std::string(kFlopsConvention) + ")\n" + time_lines(e.time);
   text += "\nmemory of the fullest GPU (stage " + std::to_string(e.fullest_stage) + " of " +
           std::to_string(e.plan.pp) + ")\n" + memory_lines(e.memory, e.usable);
@@ -191,8 +201,7 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   json["nearest_measured"] = Json::array();
   json["model"] = model_json(q.model, state_parameters(q.model));
   json["assumed"] = q.assumed;
-  for (const std::string& line : q.cluster.assumed) json["assumed"].push_back(line);
-  for (const std::string& line : q.model.assumed) json["assumed"].push_back(q.model.name + ": " + line);
+  json["notes"] = q.notes;
   return json;
 }
 

@@ -18,7 +18,9 @@ struct Printed {
 
 std::string in_parentheses(const Printed& p, bool needed) { return needed ? "(" + p.text + ")" : p.text; }
 
-bool is_zero(const TraceNode& node) { return node.op == TraceOp::kConstant && node.value == 0; }
+bool is_constant(const TraceNode& node, double value) {
+  return node.op == TraceOp::kConstant && node.value == value;
+}
 
 Printed print(const TraceNode& node, const TraceAtom& atom);
 
@@ -26,14 +28,18 @@ Printed print_sum(const TraceNode& node, const TraceAtom& atom) {
   const TraceNode &left = *node.operands[0], &right = *node.operands[1];
   const bool minus = node.op == TraceOp::kSubtract;
   // A total starts at 0; the start says nothing.
-  if (is_zero(right)) return print(left, atom);
-  if (is_zero(left) && !minus) return print(right, atom);
+  if (is_constant(right, 0)) return print(left, atom);
+  if (is_constant(left, 0) && !minus) return print(right, atom);
   const Printed a = print(left, atom), b = print(right, atom);
   return {a.text + (minus ? " - " : " + ") + in_parentheses(b, minus && b.precedence == kSum), kSum};
 }
 
 Printed print_product(const TraceNode& node, const TraceAtom& atom) {
-  const Printed a = print(*node.operands[0], atom), b = print(*node.operands[1], atom);
+  const TraceNode &left = *node.operands[0], &right = *node.operands[1];
+  // A factor 1 (a unit, the "one" of a formula) says nothing.
+  if (is_constant(right, 1)) return print(left, atom);
+  if (is_constant(left, 1) && node.op == TraceOp::kMultiply) return print(right, atom);
+  const Printed a = print(left, atom), b = print(right, atom);
   const bool over = node.op == TraceOp::kDivide;
   const bool right_needs = b.precedence == kSum || (over && b.precedence == kProduct);
   return {in_parentheses(a, a.precedence == kSum) + (over ? " / " : " · ") + in_parentheses(b, right_needs),
@@ -109,7 +115,9 @@ std::string expression_text(const TraceNode& node, const TraceAtom& atom) {
 
 std::optional<std::string> symbol_name(const TraceNode& node) {
   if (!has_atom_op(node, {TraceOp::kSymbol, TraceOp::kNamed, TraceOp::kLeaf})) return std::nullopt;
-  return node.name;
+  // The name of a step may be several words: quotes hold them together.
+  const bool words = node.op == TraceOp::kNamed && node.name.find(' ') != std::string::npos;
+  return words ? "'" + node.name + "'" : node.name;
 }
 
 std::optional<std::string> symbol_value(const TraceNode& node) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace shardplan {
 namespace {
@@ -23,6 +24,17 @@ std::string with_prefix(double v, const std::array<Prefix, Count>& prefixes) {
     }
   }
   return format_number(v / chosen->factor) + " " + chosen->unit;
+}
+
+/// "2,607.7", "40.75", "64": two decimals at most.
+std::string format_hundredths(double v) {
+  char decimals[64];
+  std::snprintf(decimals, sizeof decimals, "%.2f", v);
+  std::string fraction = decimals;
+  fraction.erase(0, fraction.find('.'));
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  if (fraction == ".") fraction.clear();
+  return format_count(std::trunc(std::strtod(decimals, nullptr))) + fraction;
 }
 
 constexpr std::array<Prefix, 4> kByteUnits{
@@ -95,7 +107,15 @@ std::string format_percent(double share) {
   return text;
 }
 
-std::string format(Bytes<> q) { return with_prefix(q.raw(), kByteUnits); }
+std::string format(Bytes<> q) {
+  // Memory is compared to the hundredth of a GiB; thousands of GiB keep their decimals.
+  for (const Prefix& p : kByteUnits) {
+    const double v = q.raw() / p.factor;
+    if (std::fabs(v) >= 10.0) return format_hundredths(v) + " " + p.unit;
+    if (std::fabs(v) >= 1.0) break;
+  }
+  return with_prefix(q.raw(), kByteUnits);
+}
 std::string format_gibibytes(Bytes<> q) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.2f GiB", q.raw() / gibibytes(1).raw());

@@ -20,7 +20,6 @@ namespace shardplan {
 std::string format(Bytes<> q);
 /// Two decimals whatever the size, for figures that are held against each other: "325.96 GiB".
 std::string format_gibibytes(Bytes<> q);
-/// "551.2 ms", "71.1 us".
 /// "551.3 ms", "71.1 us".
 std::string format(Seconds<> q);
 /// Decimal prefixes, as link speeds are sold: "50 GB/s".

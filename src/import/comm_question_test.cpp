@@ -1,0 +1,135 @@
+#include "import/comm_question.h"
+
+#include <gtest/gtest.h>
+
+#include "import/test_catalog.h"
+
+namespace shardplan {
+namespace {
+
+Catalog small_catalog() {
+  static const CatalogTexts texts = test_catalog_texts();
+  std::vector<EmbeddedFile> files;
+  for (const auto& [file, text] : texts) files.push_back({file.c_str(), text.c_str()});
+  return load_catalog(files).value();
+}
+
+CommSpec one_link() {
+  CommSpec spec;
+  spec.gpus = "64";
+  spec.bw = "50";
+  spec.latency = "15";
+  spec.bytes = "1MiB";
+  return spec;
+}
+
+Error error_of(const CommSpec& spec) {
+  const auto q = build_comm_question(spec, small_catalog());
+  EXPECT_FALSE(q);
+  return q ? Error{} : q.error();
+}
+
+TEST(CommQuestion, ReadsCustomaryUnits) {
+  const auto q = build_comm_question(one_link(), small_catalog());
+  ASSERT_TRUE(q) << q.error().message;
+  EXPECT_EQ(q->cluster.tiers.at(0).bandwidth.value, gigabytes_per_s(50));
+  EXPECT_EQ(q->cluster.tiers.at(0).latency.value, microseconds(15));
+  EXPECT_EQ(q->size.value, mebibytes(1));
+  EXPECT_EQ(q->collective, Collective::kAllReduce);
+  EXPECT_FALSE(q->step.has_value());
+}
+
+TEST(CommQuestion, ParametersAreTwoBytesEach) {
+  CommSpec spec = one_link();
+  spec.bytes.reset();
+  spec.params = "7";
+  const auto q = build_comm_question(spec, small_catalog());
+  ASSERT_TRUE(q) << q.error().message;
+  EXPECT_EQ(q->parameters->value, ratio(7e9));
+  EXPECT_EQ(q->bytes_per_parameter.value, bytes(2));
+}
+
+TEST(CommQuestion, BadNumbersPointAtTheirFlag) {
+  for (const char* bad : {"-5", "0", "nan", "inf", "fast", "1e30", ""}) {
+    CommSpec spec = one_link();
+    spec.bw = bad;
+    EXPECT_EQ(error_of(spec).where, "--bw") << bad;
+  }
+  for (const char* bad : {"0", "1e30", "-1", "2.5", "many"}) {
+    CommSpec spec = one_link();
+    spec.gpus = bad;
+    EXPECT_EQ(error_of(spec).where, "--gpus") << bad;
+  }
+}
+
+TEST(CommQuestion, WhatIsMissingIsSaid) {
+  CommSpec spec = one_link();
+  spec.bw.reset();
+  EXPECT_EQ(error_of(spec).code, "missing_flag");
+  spec = one_link();
+  spec.bytes.reset();
+  EXPECT_EQ(error_of(spec).where, "--bytes");
+  spec = one_link();
+  spec.gpus.reset();
+  EXPECT_EQ(error_of(spec).where, "--gpus");
+}
+
+TEST(CommQuestion, TwoAnswersToOneQuestionAreRefused) {
+  CommSpec spec = one_link();
+  spec.params = "7";
+  EXPECT_EQ(error_of(spec).code, "conflict");
+  spec = one_link();
+  spec.fabric = "ib-ndr-400";
+  EXPECT_EQ(error_of(spec).code, "conflict");
+  spec = one_link();
+  spec.cluster = "pods";
+  EXPECT_EQ(error_of(spec).code, "conflict");
+}
+
+TEST(CommQuestion, UnknownNamesComeWithTheNearest) {
+  CommSpec spec = one_link();
+  spec.collective = "all-redcue";
+  EXPECT_EQ(error_of(spec).nearest, "all-reduce");
+  spec = one_link();
+  spec.bw.reset();
+  spec.fabric = "ib-nrd-400";
+  EXPECT_EQ(error_of(spec).nearest, "ib-ndr-400");
+}
+
+TEST(CommQuestion, TwoTiersByHand) {
+  CommSpec spec;
+  spec.gpus = "64";
+  spec.gpus_per_node = "8";
+  spec.bw_intra = "300";
+  spec.bw_inter = "50";
+  spec.bytes = "1GB";
+  const auto q = build_comm_question(spec, small_catalog());
+  ASSERT_TRUE(q) << q.error().message;
+  ASSERT_EQ(q->cluster.tiers.size(), 2U);
+  EXPECT_EQ(q->cluster.tiers[0].size, 8);
+  EXPECT_EQ(q->cluster.tiers[1].size, 64);
+  EXPECT_EQ(q->cluster.tiers[1].latency.value, seconds(0));  // not told, and said so
+  spec.gpus = "8";
+  const auto inside = build_comm_question(spec, small_catalog());
+  ASSERT_TRUE(inside);
+  EXPECT_EQ(inside->cluster.tiers.size(), 1U);
+}
+
+TEST(CommQuestion, ClustersAndFabricsOfTheCatalog) {
+  CommSpec spec;
+  spec.cluster = "pods";
+  spec.bytes = "1GB";
+  const auto cluster = build_comm_question(spec, small_catalog());
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  EXPECT_EQ(cluster->ranks.value, ratio(1024));
+  CommSpec fabric;
+  fabric.fabric = "NDR";
+  fabric.gpus = "16";
+  fabric.bytes = "1GB";
+  const auto network = build_comm_question(fabric, small_catalog());
+  ASSERT_TRUE(network) << network.error().message;
+  EXPECT_EQ(network->cluster.tiers.at(0).bandwidth.value, gigabytes_per_s(40));
+}
+
+}  // namespace
+}  // namespace shardplan

@@ -1,0 +1,20 @@
+// A reader's answer to a drill from TOML or JSON. The form: docs/reference/drill-answers.md.
+//
+//   Result<DrillAnswer> a = read_drill_answer(text, "answer.toml");
+//   a.error().where   // "answer.toml:12", the line that is wrong
+//
+// Unknown keys, other types and numbers out of range are errors; a key that is left out is an empty answer.
+// Text that starts with "{" is JSON. Not here: grading (reason/drill_rubric.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "catalog/drill_answer.h"
+#include "catalog/result.h"
+
+namespace shardplan {
+
+Result<DrillAnswer> read_drill_answer(std::string_view text, const std::string& where);
+
+}  // namespace shardplan

@@ -1,0 +1,217 @@
+#include "reason/drill_parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "units/format.h"
+
+namespace shardplan {
+
+std::string text(const DrillCommand& command) {
+  std::string line = "shardplan " + command.command;
+  for (const auto& [flag, value] : command.flags) line += " " + flag + " " + value;
+  return line;
+}
+
+DrillCommand with(DrillCommand command, const std::string& flag, const std::string& value) {
+  const auto same = [&](const auto& told) { return told.first == flag; };
+  const auto at = std::find_if(command.flags.begin(), command.flags.end(), same);
+  if (at != command.flags.end()) {
+    at->second = value;
+  } else {
+    command.flags.emplace_back(flag, value);
+  }
+  return command;
+}
+
+std::string text(const Figure& f) {
+  if (f.unit == "bytes") return format(Bytes<>(f.value));
+  if (f.unit == "s") return format(Seconds<>(f.value));
+  if (f.unit == "bytes/s") return format(BytesPerSecond<>(f.value));
+  if (f.unit == "ratio") return format_number(f.value);
+  return format_number(f.value) + " " + f.unit;
+}
+
+namespace drill {
+
+Figure row(std::string label, Bytes<> value, std::string note) {
+  return {std::move(label), value.raw(), "bytes", std::move(note)};
+}
+Figure row(std::string label, Seconds<> value, std::string note) {
+  return {std::move(label), value.raw(), "s", std::move(note)};
+}
+Figure row(std::string label, BytesPerSecond<> value, std::string note) {
+  return {std::move(label), value.raw(), "bytes/s", std::move(note)};
+}
+Figure row(std::string label, TokensPerSecond<> value, std::string note) {
+  return {std::move(label), value.raw(), "tokens/s", std::move(note)};
+}
+Figure row_tokens(std::string label, double value, std::string note) {
+  return {std::move(label), value, "tokens", std::move(note)};
+}
+Figure row_gpus(std::string label, double value, std::string note) {
+  return {std::move(label), value, "GPUs", std::move(note)};
+}
+Figure row_ratio(std::string label, double value, std::string note) {
+  return {std::move(label), value, "ratio", std::move(note)};
+}
+
+std::optional<double> bisect(double no, double yes, const std::function<bool(double)>& holds) {
+  constexpr double kDigits = 1e-5;
+  if (holds(no) || !holds(yes)) return std::nullopt;
+  while (std::fabs(yes - no) > kDigits * std::fabs(yes)) {
+    const double middle = 0.5 * (no + yes);
+    (holds(middle) ? yes : no) = middle;
+  }
+  return yes;
+}
+
+std::optional<std::int64_t> bisect_integer(std::int64_t no, std::int64_t yes,
+                                           const std::function<bool(std::int64_t)>& holds) {
+  if (holds(no) || !holds(yes)) return std::nullopt;
+  while (std::llabs(yes - no) > 1) {
+    const std::int64_t middle = no + (yes - no) / 2;
+    (holds(middle) ? yes : no) = middle;
+  }
+  return yes;
+}
+
+MemoryAnswer memory_of(const Question& question, const Plan& plan) {
+  const Estimator estimator(question);
+  return memory_answer(estimator, plan, question.fixed, 0);
+}
+
+void add_engine_findings(const Answer& engine, Answer& findings) {
+  const auto merge = [](const auto& from, auto& into, auto key) {
+    for (const auto& one : from) {
+      const bool said = std::any_of(into.begin(), into.end(), [&](const auto& x) { return x.*key == one.*key; });
+      if (!said) into.push_back(one);
+    }
+  };
+  merge(engine.axes, findings.axes, &AxisFinding::axis);
+  for (const UnusedAxis& x : engine.not_used) {
+    const auto same = [&](const auto& said) { return said.axis == x.axis; };
+    const bool said = std::any_of(findings.axes.begin(), findings.axes.end(), same) ||
+                      std::any_of(findings.not_used.begin(), findings.not_used.end(), same);
+    if (!said) findings.not_used.push_back(x);
+  }
+  merge(engine.failure_modes, findings.failure_modes, &FailureMode::id);
+  merge(engine.thresholds, findings.thresholds, &Threshold::parameter);
+  merge(engine.unknowns, findings.unknowns, &Unknown::id);
+}
+
+DrillSolution engine_solution(const Estimator& estimator, std::int64_t gpus) {
+  DrillSolution s;
+  s.gpus = gpus;
+  s.findings = answer(estimator, estimator.question().fixed);
+  if (s.findings.result.best) s.plan = s.findings.result.best->plan;
+  return s;
+}
+
+void add_binding_figure(DrillSolution& s) {
+  const BindingConstraint& b = s.findings.binding;
+  s.figures.push_back({b.kind, b.value, b.unit, ""});
+}
+
+DrillTable plan_table(const std::string& title, const Estimate& e, std::vector<DrillCommand> commands) {
+  DrillTable table;
+  table.title = title + ": " + canonical(e.plan);
+  table.rows.push_back(row("step", e.step));
+  for (std::size_t i = 0; i < kTimeTermCount; ++i) {
+    const TimeEntry<>& term = e.time.terms[i];
+    if (term.time.raw() <= 0) continue;
+    const std::string hidden = term.hidden.raw() > 0 ? format(term.hidden) + " more is hidden" : "";
+    table.rows.push_back(row(std::string("  ") + name(static_cast<TimeTerm>(i)), term.exposed(), hidden));
+  }
+  table.rows.push_back(row("memory of the fullest GPU", e.memory.total(), "of " + format(e.usable) + " usable"));
+  for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
+    if (e.memory.terms[i].raw() <= 0) continue;
+    table.rows.push_back(row(std::string("  ") + name(static_cast<MemoryTerm>(i)), e.memory.terms[i]));
+  }
+  table.commands = std::move(commands);
+  return table;
+}
+
+std::optional<std::string> wrong_product(const Plan& plan, std::int64_t gpus) {
+  const std::int64_t product = plan.gpus();
+  if (product == gpus) return std::nullopt;
+  return "the degrees multiply to " + count(product) + ", not to " + count(gpus) + " GPUs";
+}
+
+std::optional<std::string> wrong_heads(const Question& question, std::int64_t tensor) {
+  for (const Layer& layer : question.model.layers) {
+    const auto* a = std::get_if<Attention>(&layer.mixer);
+    if (a != nullptr && a->heads % tensor != 0) {
+      return "tensor parallelism " + count(tensor) + " does not divide " + count(a->heads) + " heads";
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> wrong_training_plan(const std::optional<Plan>& told, const Question& question) {
+  const Estimator estimator(question);
+  if (!told) {
+    const SearchResult found = search(estimator, FixedAxes{}, 0);
+    if (!found.best) return std::nullopt;
+    return "a plan exists: " + canonical(found.best->plan) + " takes " + format(found.best->memory.total()) + " of " +
+           format(found.best->usable);
+  }
+  Plan plan = *told;
+  if (auto product = wrong_product(plan, question.cluster.gpus)) return product;
+  const std::int64_t each = std::int64_t{plan.dp} * plan.micro_batch;
+  const std::int64_t batch = question.workload.global_batch;
+  if (each <= 0 || batch % each != 0) {
+    return "dp x micro-batch = " + count(each) + " does not divide the batch of " + count(batch) + " sequences";
+  }
+  plan.grad_accumulation = static_cast<std::int32_t>(batch / each);
+  const Outcome outcome = estimator.estimate(plan);
+  const auto* violation = std::get_if<Violation>(&outcome);
+  if (violation == nullptr) return std::nullopt;
+  if (violation->constraint < Constraint::kState) return "not legal: " + violation->where;
+  return canonical(plan) + " does not fit: " + name(violation->constraint) + ", " + format(bytes(violation->required)) +
+         " of " + format(bytes(violation->available)) + " usable";
+}
+
+UnusedAxis unused_axis(const DrillReader& reader, const DrillCommand& command, const char* axis, TimeTerm term,
+                       const std::string& why) {
+  const Question q = reader.question(command);
+  const Estimator estimator(q);
+  const SearchResult found = search(estimator, q.fixed, 0);
+  if (!found.best) return {axis, why + "; no plan with it fits"};
+  const TimeEntry<>& entry = found.best->time[term];
+  return {axis, why + "; " + canonical(found.best->plan) + " would spend " + format(entry.time) + " on it, " +
+                    format(entry.exposed()) + " of that exposed in a step of " + format(found.best->step)};
+}
+
+std::optional<Threshold> exposure_threshold(const Question& question, const Plan& plan) {
+  const double now = question.cluster.tiers.back().bandwidth.value.raw();
+  const auto exposed = [&](double bandwidth) {
+    Question q = question;
+    q.cluster.tiers.back().bandwidth.value = bytes_per_s(bandwidth);
+    const Estimator estimator(q);
+    return estimator.time<double>(plan)[TimeTerm::kData].exposed().raw() > 0;
+  };
+  const auto at = bisect(now, now / 1e4, exposed);
+  if (!at) return std::nullopt;
+  return Threshold{"bw_inter", now, *at, "bytes/s",
+                   "below it the data-parallel traffic of " + canonical(plan) + " no longer hides"};
+}
+
+Unknown unknown(const char* id, std::string statement, std::string magnitude) {
+  return {id, std::move(statement), std::move(magnitude)};
+}
+
+std::string format_plain(double whole) { return std::to_string(static_cast<std::int64_t>(whole)); }
+
+std::string billions(double parameters) {
+  char digits[48];
+  std::snprintf(digits, sizeof digits, "%.12g", parameters / 1e9);
+  return digits;
+}
+
+std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
+
+}  // namespace drill
+}  // namespace shardplan

@@ -1,0 +1,245 @@
+// Drill 2, scenario D: serve 175 B parameters under 25 ms for each output token.
+#include "reason/drill_parallelism.h"
+#include "reason/drill_parts.h"
+#include "units/format.h"
+
+namespace shardplan::drill {
+namespace {
+
+// The scenario's own facts.
+constexpr Seconds<> kTokenLimit = milliseconds(25);
+constexpr std::int64_t kGpus = 64, kNode = 8, kBatch = 8, kContext = 2048;
+
+DrillCommand shape(std::int64_t tensor) {
+  return {"memory",
+          {{"--params", "175"},
+           {"--layers", "96"},
+           {"--hidden", "12288"},
+           {"--heads", "96"},
+           {"--seq", "2048"},
+           {"--gpus", std::to_string(tensor)},
+           {"--tp", std::to_string(tensor)},
+           {"--zero", "0"}}};
+}
+
+DrillCommand all_reduce(Bytes<> message) {
+  return {"comm",
+          {{"--gpus", "8"}, {"--bw", "300"}, {"--latency", "5"}, {"--bytes", format_plain(message.raw())}}};
+}
+
+DrillCommand all_reduce_two_tiers(std::int64_t ranks, Bytes<> message) {
+  return {"comm",
+          {{"--gpus", std::to_string(ranks)},
+           {"--gpus-per-node", "8"},
+           {"--bw-intra", "300"},
+           {"--latency-intra", "5"},
+           {"--bw-inter", "50"},
+           {"--latency-inter", "15"},
+           {"--bytes", format_plain(message.raw())}}};
+}
+
+/// The cluster of all 64 GPUs, whatever a replica takes of it.
+Question cluster_question(const DrillReader& reader) {
+  return reader.question(with(with(shape(kNode), "--gpus", std::to_string(kGpus)), "--zero", "3"));
+}
+
+struct Serving {
+  Question question;
+  Bytes<> usable;
+  DecodeCost node, one;     // tp 8 at batch 8 and at batch 1
+  DecodeCost half, double_;  // tp 4 and tp 16 at batch 8
+  CommCost<> across;        // one all-reduce over 16 GPUs, both ways
+};
+
+Serving prepare(const DrillReader& reader) {
+  Serving s;
+  s.question = cluster_question(reader);
+  const Estimator estimator(s.question);
+  s.usable = estimator.usable<double>();
+  s.node = decode_cost(s.question, {kNode, kBatch, kContext});
+  s.one = decode_cost(s.question, {kNode, 1, kContext});
+  s.half = decode_cost(s.question, {kNode / 2, kBatch, kContext});
+  s.double_ = decode_cost(s.question, {2 * kNode, kBatch, kContext});
+  s.across = comm_cost<double>(reader.communication(all_reduce_two_tiers(2 * kNode, s.node.message)));
+  return s;
+}
+
+DrillTable weight_table(const Serving& s) {
+  DrillTable table{"memory of a replica on one node (the weights line of the command; the rest is training's)",
+                   {},
+                   {shape(kNode)}};
+  table.rows = {row("weights, bf16", s.node.weights, "one GPU has " + format(s.usable) + " usable"),
+                row("on each of 8 GPUs", s.node.weights_gpu),
+                row("key-value cache of a token", s.node.kv_token),
+                row("cache of 8 x 2048 tokens, on each GPU", s.node.kv_gpu),
+                row("together on each GPU", s.node.memory(), "of " + format(s.usable) + " usable")};
+  return table;
+}
+
+DrillTable message_table(const Serving& s) {
+  DrillTable table{"one all-reduce of decode, 8 GPUs of a node", {}, {}};
+  for (const DecodeCost* c : {&s.one, &s.node}) {
+    const CollectiveCost<double>& cost = c->all_reduce.cost;
+    table.rows.push_back(row(format(c->message), cost.total(),
+                             format_percent((cost.latency_term / cost.total()).raw()) + " of it latency"));
+    table.commands.push_back(all_reduce(c->message));
+  }
+  return table;
+}
+
+DrillTable across_table(const Serving& s) {
+  DrillTable table{"the same over 16 GPUs of two nodes", {}, {all_reduce_two_tiers(2 * kNode, s.node.message)}};
+  for (const CommWay<>& way : s.across.ways) {
+    table.rows.push_back(row(name(way.algorithm), way.time(),
+                             format(s.node.all_reduces * way.time()) + " for a token's " +
+                                 format_number(s.node.all_reduces)));
+  }
+  return table;
+}
+
+void add_step_rows(const std::string& label, const DecodeCost& c, DrillTable& table) {
+  table.rows.push_back(row(label, c.step(),
+                           "weights " + format(c.weight_read) + ", cache " + format(c.kv_read) + ", " +
+                               format_number(c.all_reduces) + " all-reduces " + format(c.communication())));
+}
+
+DrillTable step_table(const Serving& s) {
+  DrillTable table{"time for each output token, and of one prompt", {}, {}};
+  add_step_rows("tp 4, batch 8", s.half, table);
+  add_step_rows("tp 8, batch 1", s.one, table);
+  add_step_rows("tp 8, batch 8", s.node, table);
+  add_step_rows("tp 16 over two nodes, batch 8", s.double_, table);
+  table.rows.push_back(row("tp 8, batch 8: output of a replica", s.node.throughput));
+  table.rows.push_back(row("tp 8: a prompt of 2048 tokens (prefill)", s.node.prefill(),
+                           "arithmetic " + format(s.node.prefill_compute) + ", all-reduces " +
+                               format(s.node.prefill_all_reduce)));
+  table.commands = {shape(kNode / 2), shape(kNode), all_reduce(s.node.message)};
+  return table;
+}
+
+Seconds<> step_with(const Serving& s, double latency, std::int64_t context) {
+  Question q = s.question;
+  q.cluster.tiers.front().latency.value = seconds(latency);
+  return decode_cost(q, {kNode, kBatch, context}).step();
+}
+
+void add_thresholds(const Serving& s, Answer& a) {
+  const double latency = s.question.cluster.tiers.front().latency.value.raw();
+  if (const auto at = bisect(latency, 10 * latency,
+                             [&](double l) { return step_with(s, l, kContext) > kTokenLimit; })) {
+    a.thresholds.push_back({"latency_intra", latency, *at, "s",
+                            "above it tp 8 misses " + format(kTokenLimit) + " at batch " + count(kBatch)});
+  }
+  if (const auto at = bisect_integer(kContext, 64 * kContext, [&](std::int64_t context) {
+        return step_with(s, latency, context) > kTokenLimit;
+      })) {
+    a.thresholds.push_back({"context", static_cast<double>(kContext), static_cast<double>(*at), "tokens",
+                            "from it on reading the cache makes tp 8 miss " + format(kTokenLimit) + " at batch " +
+                                count(kBatch)});
+  }
+}
+
+/// Bandwidth inside the node at which the byte part of the all-reduces would use up what the limit leaves.
+BytesPerSecond<> least_bandwidth(const Serving& s) {
+  const auto fits = [&](double bandwidth) {
+    Question q = s.question;
+    q.cluster.tiers.front().bandwidth.value = bytes_per_s(bandwidth);
+    return decode_cost(q, {kNode, kBatch, kContext}).step() <= kTokenLimit;
+  };
+  const double now = s.question.cluster.tiers.front().bandwidth.value.raw();
+  return bytes_per_s(bisect(now / 1e4, now, fits).value_or(now));
+}
+
+void add_findings(const Serving& s, Answer& a) {
+  const DecodeCost& c = s.node;
+  const Tier& inner = s.question.cluster.tiers.front();
+  const CommWay<>& ring = s.across.ways.front();
+  a.binding = {"latency",
+               "latency binds: " + format_number(c.all_reduces) + " all-reduces of " +
+                   format(c.all_reduce.cost.total()) + " are " + format(c.communication()) + " of the " +
+                   format(kTokenLimit) + " a token may take (" +
+                   format_percent((c.all_reduce.cost.latency_term / c.all_reduce.cost.total()).raw()) +
+                   " of each is steps, not bytes); reading weights adds " + format(c.weight_read) + ", the cache " +
+                   format(c.kv_read) + ": " + format(c.step()),
+               c.communication().raw(), kTokenLimit.raw(), "s"};
+  a.axes = {{"tp", kNode, inner.name, least_bandwidth(s), inner.bandwidth.value,
+             "divides the weights that each token reads: " + format(c.weights_gpu) + " a GPU instead of " +
+                 format(c.weights) + ", " + format(c.weight_read) + " at " +
+                 format(s.question.cluster.device.memory_bandwidth.value) + "; its messages of " + format(c.message) +
+                 " need the " + format(inner.latency.value) + " steps of a node"},
+            {"dp", kGpus / kNode, s.question.cluster.tiers.back().name, bytes_per_s(0), s.question.cluster.tiers.back().bandwidth.value,
+             count(kGpus / kNode) + " independent replicas of 8 GPUs, each " + format(c.throughput) +
+                 "; they exchange nothing, so 0 B/s between nodes is enough"}};
+  a.not_used = {
+      {"tp across nodes", "16 GPUs halve the weight read to " + format(s.double_.weight_read) +
+                              ", but one ring over two nodes takes " + format(ring.time()) + ", " +
+                              format(s.node.all_reduces * ring.time()) + " a token; even reduced in each node first it is " +
+                              format(s.double_.communication()) + " and the token " + format(s.double_.step()) +
+                              ", no faster than " + format(c.step()) + " on half the GPUs"},
+      {"pp", "stages work one after the other on a token: the weight read stays " + format(c.weight_read) +
+                 " and each boundary adds " + format(s.question.cluster.tiers.back().latency.value)},
+      {"cp", "a context of " + count(kContext) + " tokens is " + format(c.kv_gpu) + " of cache a GPU at batch " +
+                 count(kBatch) + ": nothing to divide"}};
+}
+
+void add_risks(const Serving& s, Answer& a) {
+  const DecodeCost& c = s.node;
+  a.failure_modes = {
+      {"prefill_interference",
+       "prefill is bound by arithmetic (" + format(c.prefill_compute) + " of " + format(c.prefill()) +
+           "), decode by bandwidth and latency; both share the replica, and a prompt of " + count(kContext) +
+           " tokens stops every running answer for " + format(c.prefill()),
+       "answers pause for about " + format_number((c.prefill() / c.step()).raw()) +
+           " tokens whenever a prompt arrives: the 99th percentile leaves the median",
+       "99th percentile of the time between tokens, beside prompts a second"},
+      {"margin", "the limit leaves " + format(kTokenLimit - c.step()) + " at batch 8 for all that is left out",
+       "time for each token creeps over " + format(kTokenLimit) + " as contexts grow",
+       "time between tokens against tokens in the cache"}};
+  a.unknowns = {
+      unknown("small_message_latency", "what one step of a small all-reduce takes; kernels made for it skip the ring",
+              format(c.all_reduces * c.all_reduce.cost.latency_term) + " of the token"),
+      unknown("kernel_launch", "the host's launches and the gaps between kernels are not counted",
+              format(kTokenLimit - c.step()) + " are left for them"),
+      unknown("hbm_efficiency", "what share of " + format(s.question.cluster.device.memory_bandwidth.value) +
+                                    " a matrix-vector product reaches; the figure itself is an assumption",
+              format(c.weight_read) + " at the full rate")};
+}
+
+}  // namespace
+
+DrillSolution solve_serving(const DrillReader& reader) {
+  const Serving s = prepare(reader);
+  DrillSolution solution;
+  solution.gpus = kGpus;
+  Plan plan;
+  plan.tp = static_cast<std::int32_t>(kNode);
+  plan.dp = static_cast<std::int32_t>(kGpus / kNode);
+  solution.plan = plan;
+  add_findings(s, solution.findings);
+  add_risks(s, solution.findings);
+  add_thresholds(s, solution.findings);
+  solution.figures = {row("all-reduces of a token", s.node.communication()),
+                      row("one all-reduce", s.node.all_reduce.cost.total()), row("a token", s.node.step())};
+  solution.tables = {weight_table(s), message_table(s), step_table(s), across_table(s)};
+  return solution;
+}
+
+std::optional<std::string> wrong_serving(const std::optional<Plan>& plan, const DrillReader& reader) {
+  const Question q = cluster_question(reader);
+  if (!plan) return "a plan exists: tp " + count(kNode) + " in each node, " + count(kGpus / kNode) + " replicas";
+  if (auto product = wrong_product(*plan, kGpus)) return product;
+  if (auto heads = wrong_heads(q, plan->tp)) return heads;
+  const Estimator estimator(q);
+  const DecodeCost c = decode_cost(q, {plan->tp, kBatch, kContext});
+  const Bytes<> held = c.memory() / (1.0 * plan->pp * plan->cp);
+  if (held > estimator.usable<double>()) {
+    return "weights and cache are " + format(held) + " on each GPU, " + format(estimator.usable<double>()) + " usable";
+  }
+  if (c.step() > kTokenLimit) {
+    return "tp " + count(plan->tp) + " takes " + format(c.step()) + " for each token at batch " + count(kBatch) +
+           ", the limit is " + format(kTokenLimit);
+  }
+  return std::nullopt;
+}
+
+}  // namespace shardplan::drill
