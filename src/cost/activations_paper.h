@@ -187,12 +187,12 @@ struct InFlightFull {
     return warm_up + one;
   }
   static constexpr std::array examples{
-      Example<InFlightFull>{
-          {ratio(8), ratio(0), ratio(1)}, 8.0, "1F1B: the first rank holds p micro-batches"},
-      Example<InFlightFull>{{ratio(8), ratio(7), ratio(1)}, 1.0, "1F1B: the last rank holds one"},
       Example<InFlightFull>{{ratio(4), ratio(0), ratio(2)},
                             11.0,
-                            "interleaved: p v (1 + (p-1)/(p v)) = 8 + 3 chunks of half a rank's layers"}};
+                            "interleaved: p v (1 + (p-1)/(p v)) = 8 + 3 chunks of half a rank's layers"},
+      Example<InFlightFull>{
+          {ratio(8), ratio(0), ratio(1)}, 8.0, "1F1B: the first rank holds p micro-batches"},
+      Example<InFlightFull>{{ratio(8), ratio(7), ratio(1)}, 1.0, "1F1B: the last rank holds one"}};
 };
 
 /// The same when the step may have too few micro-batches to fill the pipeline.

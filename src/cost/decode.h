@@ -18,10 +18,11 @@ inline constexpr double kForward = 2;
 }  // namespace decode
 
 struct KvBytesPerToken {
-  static constexpr FormulaInfo info{"decode.kv_bytes_per_token",
-                                    "key-value cache of one token",
-                                    {"kwon2023", "sec. 3, large KV cache"},
-                                    "every layer keeps keys and values of every token; no window, no sharing"};
+  static constexpr FormulaInfo info{
+      "decode.kv_bytes_per_token",
+      "key-value cache of one token",
+      {"kwon2023", "sec. 3, large KV cache"},
+      "every layer keeps keys and values of every token; no window, no sharing"};
   template <class N>
   struct In {
     using Number = N;
@@ -84,9 +85,9 @@ struct DecodeKvRead {
     BytesPerSecond<N> bandwidth;
   };
   static constexpr std::array<std::string_view, 5> symbols{"b", "s", "k_kv", "t", "W"};
-  static constexpr std::array<std::string_view, 5> inputs{"sequences in the batch", "tokens of each in the cache",
-                                                          "cache of one token", "tensor-parallel degree",
-                                                          "HBM bandwidth reached"};
+  static constexpr std::array<std::string_view, 5> inputs{"sequences in the batch",
+                                                          "tokens of each in the cache", "cache of one token",
+                                                          "tensor-parallel degree", "HBM bandwidth reached"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     return in.batch * in.context * in.token / in.tensor / in.bandwidth;

@@ -21,14 +21,14 @@ struct DecodeCase {
 };
 
 struct DecodeCost {
-  Bytes<> weights;       // of the model, 16-bit
-  Bytes<> weights_gpu;   // on each GPU
-  Bytes<> kv_token;      // cache of one token, all GPUs together
-  Bytes<> kv_gpu;        // cache of the batch on each GPU
+  Bytes<> weights;      // of the model, 16-bit
+  Bytes<> weights_gpu;  // on each GPU
+  Bytes<> kv_token;     // cache of one token, all GPUs together
+  Bytes<> kv_gpu;       // cache of the batch on each GPU
   Seconds<> weight_read, kv_read;
-  Bytes<> message;       // of one tensor-parallel all-reduce in decode
+  Bytes<> message;  // of one tensor-parallel all-reduce in decode
   GroupCost<double> all_reduce;
-  double all_reduces = 0;  // in a step
+  double all_reduces = 0;                         // in a step
   Seconds<> prefill_compute, prefill_all_reduce;  // of one prompt
   TokensPerSecond<> throughput;
 

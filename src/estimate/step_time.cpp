@@ -50,8 +50,8 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
     entry.hidden += (total - exposed) * repeat;
   };
   const auto note = [&](const GroupCost<N>& cost, const Seconds<N>& window, double times, double size) {
-    axis = {cost.cost.latency_term, cost.cost.bandwidth_term, window, times, size, cost.tier,
-            cost.hierarchical, cost.outermost_bandwidth_term};
+    axis = {cost.cost.latency_term, cost.cost.bandwidth_term,     window, times, size, cost.tier,
+            cost.hierarchical,      cost.outermost_bandwidth_term};
   };
   const double micro_batches = plan.grad_accumulation;
   const double gradient_bytes = dense_count * kept.gradient.value.raw();

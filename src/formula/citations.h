@@ -36,8 +36,6 @@ inline constexpr std::array kWorks{
     Work{"williams2009",
          "Williams, Waterman, Patterson, Roofline: An Insightful Visual Performance Model, CACM 52(4), 2009"},
     Work{"kaplan2020", "Kaplan et al., Scaling Laws for Neural Language Models, 2020, arXiv:2001.08361"},
-    Work{"mccandlish2018",
-         "McCandlish et al., An Empirical Model of Large-Batch Training, 2018, arXiv:1812.06162"},
     Work{
         "dao2022",
         "Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, 2022, arXiv:2205.14135"},
@@ -53,16 +51,12 @@ inline constexpr std::array kWorks{
     Work{
         "zhao2023",
         "Zhao et al., PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel, 2023, arXiv:2304.11277"},
-    Work{
-        "pope2022",
-        "Pope et al., Efficiently Scaling Transformer Inference, 2022, arXiv:2211.05102"},
+    Work{"pope2022", "Pope et al., Efficiently Scaling Transformer Inference, 2022, arXiv:2211.05102"},
     Work{
         "kwon2023",
         "Kwon et al., Efficient Memory Management for Large Language Model Serving with PagedAttention, 2023, arXiv:2309.06180"},
     Work{"megatron-core", "NVIDIA/Megatron-LM, megatron/core (source)"},
-    Work{"nccl-tests", "NVIDIA/nccl-tests, doc/PERFORMANCE.md"},
     Work{"transformer-engine", "NVIDIA/TransformerEngine (source)"},
-    Work{"nvidia-matmul", "NVIDIA, Matrix Multiplication Background User's Guide, DU-09799"},
     Work{"shardplan", "derived in this project; the derivation stands in the assumption and the example"},
 };
 

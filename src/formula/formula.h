@@ -7,10 +7,9 @@
 //                                       "full-duplex links, no contention"};
 //     template <class N> struct In { using Number = N; Bytes<N> size; Ratio<N> ranks; ... };
 //     static constexpr std::array symbols{"S", "n", "B", "a"};      // one for each field of In, in order
-//     static constexpr std::array inputs{"message size", ...};      // what each is, in words, for the reference
-//     template <class N> static Seconds<N> eval(const In<N>& in) { ... }
-//     static constexpr std::array examples{Example<RingAllReduce>{{gigabytes(1), ...}, 0.00586, "worked by
-//     hand"}};
+//     static constexpr std::array inputs{"message size", ...};      // what each is, in words, for the
+//     reference template <class N> static Seconds<N> eval(const In<N>& in) { ... } static constexpr
+//     std::array examples{Example<RingAllReduce>{{gigabytes(1), ...}, 0.00586, "worked by hand"}};
 //   };
 //
 // `call<RingAllReduce>(RingAllReduce::In<N>{...})` evaluates it; with N = Traced the result also carries the

@@ -8,6 +8,7 @@
 // Not here: files that a person writes (cluster_file.h), flags (question.h).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>

@@ -16,7 +16,7 @@ constexpr double kNoLimit = 1e30;
 constexpr std::int64_t kMostGpus = 1 << 24;
 
 // Numbers with their source
-// ------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------
 
 std::optional<SourceKind> source_kind_named(const std::string& text) {
   for (const SourceKind kind : {SourceKind::kDatasheet, SourceKind::kMeasured, SourceKind::kPublished,
@@ -79,7 +79,7 @@ auto read_by_precision(const JsonNode& node, const Sources& sources, double low,
 }
 
 // Sources
-// --------------------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------
 
 Source read_source(const JsonNode& node, const std::string& id) {
   node.allow_only({"kind", "title", "ref", "date", "note"});
@@ -104,7 +104,7 @@ void read_sources(const JsonNode& root, Catalog& catalog) {
 }
 
 // Devices and fabrics
-// --------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------
 
 ScaleUp read_scale_up(const JsonNode& node, const Sources& sources) {
   node.allow_only(
@@ -199,7 +199,7 @@ void read_fabrics(const JsonNode& root, Catalog& catalog) {
 }
 
 // Clusters and models
-// --------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------
 
 ClusterPreset::PresetTier read_preset_tier(const JsonNode& node, bool outermost, const Catalog& catalog) {
   node.allow_only({"name", "size", "fabric", "oversubscription"});
@@ -258,7 +258,7 @@ void read_models(const JsonNode& root, Catalog& catalog) {
 }
 
 // Frameworks
-// -----------------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------
 
 void read_sharding(const JsonNode& node, const Sources& sources, Framework& f) {
   for (const JsonNode& stage : node.at("zero_stages").items()) {
@@ -348,7 +348,7 @@ void read_frameworks(const JsonNode& root, Catalog& catalog) {
 }
 
 // The whole
-// ------------------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------
 
 struct Section {
   const char* file;

@@ -67,7 +67,7 @@ TEST(Catalog, ReadsAModelWhenAsked) {
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_EQ(model->name, "llama3-8b");
   EXPECT_EQ(model->hidden, 4096);
-  EXPECT_EQ(model->source.title, "Sheet");
+  EXPECT_EQ(model->source.title, "t");
 }
 
 TEST(Catalog, EveryNumberNeedsAKnownSource) {
@@ -97,8 +97,8 @@ TEST(Catalog, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(load_error(changed("frameworks", R"("1":["optimizer"])", R"("9":["optimizer"])")).code,
             "out_of_range");
   EXPECT_EQ(load_error(changed("fabrics", "0.8", "1.8")).code, "out_of_range");
-  EXPECT_EQ(load_error(changed("models", R"("source":"sheet")", R"("source":"none")")).code,
-            "unknown_source");
+  EXPECT_EQ(load_error(changed("models", R"("kind":"published")", R"("kind":"hearsay")")).code,
+            "unknown_name");
 }
 
 TEST(Catalog, OneNameMeansOneThing) {

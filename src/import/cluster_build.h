@@ -9,6 +9,7 @@
 // line rate times efficiency of a network. Not here: flags (question.h), files (cluster_file.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "catalog/cluster.h"

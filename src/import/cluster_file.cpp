@@ -100,7 +100,7 @@ Sourced<Q> read_required(const Reader& reader, const JsonNode& parent, const cha
 }
 
 // The device
-// -----------------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------
 
 Precision read_precision(const std::string& key, const JsonNode& node) {
   const std::optional<Precision> precision = precision_named(key);
@@ -211,7 +211,7 @@ Device read_inline_device(const Reader& reader, const JsonNode& node, Cluster& c
 }
 
 // The tiers
-// ------------------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------
 
 Tier read_tier(const Reader& reader, const JsonNode& node, const Device& device) {
   node.allow_only({"name", "size", "fabric", "bandwidth", "bandwidth_bytes_per_s", "latency", "latency_s",

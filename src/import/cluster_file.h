@@ -11,6 +11,7 @@
 // Not here: what a tier costs (cost/), clusters by name (cluster_build.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 

@@ -9,6 +9,7 @@
 // Not here: defaults, conflicts between flags (question.cpp).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>

@@ -164,8 +164,24 @@ std::vector<std::int64_t> compress_ratios(ConfigReader& r, std::int64_t layers) 
     r.assume(fmt::format("compress_ratios = 128, 128, then 128 and 4 in turn (class default of {})",
                          r.config_class()));
   }
-  out.resize(at(layers), 0);
+  if (static_cast<std::int64_t>(out.size()) < layers) out.resize(at(layers), 0);
   return out;
+}
+
+/// A module is a layer with its own ratio (listed after the others) and head of streams, two projections,
+/// three norms.
+void add_deepseek_v4_mtp(ConfigReader& r, const CompressedAttention& c,
+                         const std::vector<std::int64_t>& ratios, std::int64_t head, Model& model) {
+  const std::int64_t modules = r.optional_integer({"num_nextn_predict_layers"}, kLayersMax).value_or(0);
+  if (modules == 0 || r.failed()) return;
+  const std::size_t layers = model.layers.size();
+  Layer layer = model.layers.back();
+  layer.mixer = compressed(c, model.hidden, ratios.size() > layers ? ratios[layers] : 0);
+  std::get<MoeMlp>(layer.mlp).score_correction = true;
+  const std::int64_t one = sum(layer_parameters(model, layer), product(2, model.hidden, model.hidden),
+                               product(3, model.hidden), head);
+  model.mtp_layers = modules;
+  model.extras.push_back({"mtp", product(modules, one), product(modules, one)});
 }
 
 CompressedAttention read_compressed(ConfigReader& r) {
@@ -290,9 +306,7 @@ void build_deepseek_v4(ConfigReader& r, const Traits& t, Model& model) {
   if (r.failed()) return;
   const CompressedAttention c = read_compressed(r);
   const auto ratios = compress_ratios(r, layers);
-  Traits traits = t;
-  traits.shared = SharedExperts::kCount;
-  MoeMlp moe = read_experts(r, traits, 0, layers);
+  MoeMlp moe = read_experts(r, t, 0, layers);
   const std::int64_t hashed = r.integer({"num_hash_layers"}, kLayersMax, 0);
   const std::int64_t streams = r.integer({"hc_mult"}, kHeadsMax);
   if (r.failed()) return;
@@ -311,7 +325,7 @@ void build_deepseek_v4(ConfigReader& r, const Traits& t, Model& model) {
   model.other_parameters = sum(model.other_parameters, head);
   const std::int64_t table = product(std::min(hashed, layers), model.vocab, moe.top_k);
   if (table > 0) model.extras.push_back({"hash_routing_table", table, table});
-  add_mtp(r, traits, model);
+  add_deepseek_v4_mtp(r, c, ratios, head, model);
 }
 
 }  // namespace shardplan

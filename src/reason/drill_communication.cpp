@@ -41,10 +41,10 @@ Budget budget_of(const DrillReader& reader, const DrillCommand& command) {
 
 DrillTable cost_table(const std::string& title, const Budget& b) {
   DrillTable table{title, {}, {b.command}};
-  table.rows = {row("message", b.cost.size), row("bandwidth term", b.way().cost.bandwidth_term),
-                row("latency term", b.way().cost.latency_term,
-                    format_percent(b.latency_share()) + " of the whole"),
-                row("together", b.way().time())};
+  table.rows = {
+      row("message", b.cost.size), row("bandwidth term", b.way().cost.bandwidth_term),
+      row("latency term", b.way().cost.latency_term, format_percent(b.latency_share()) + " of the whole"),
+      row("together", b.way().time())};
   if (b.cost.window) table.rows.push_back(row("window: two thirds of the step", *b.cost.window));
   if (b.way().exposed) table.rows.push_back(row("exposed", *b.way().exposed));
   if (b.way().required) table.rows.push_back(row("bandwidth needed to hide", *b.way().required));
@@ -94,12 +94,14 @@ DrillSolution solve_between(const DrillReader& reader) {
   s.findings.axes[0].tier = "network";
   s.findings.axes[0].reason = "hides from " + format(*way.required) + " on; there are " +
                               format(b.tier().bandwidth.value) + ", so " + format(*way.exposed) + " show";
-  s.findings.failure_modes = {{"exposed_reduction", "every step pays " + format(*way.exposed) + " for the network",
+  s.findings.failure_modes = {{"exposed_reduction",
+                               "every step pays " + format(*way.exposed) + " for the network",
                                "all GPUs idle together at the end of each backward pass",
                                "time in all-reduce after the last backward kernel"}};
   s.findings.thresholds = {hiding_threshold(b, true)};
-  s.findings.not_used = {{"tp", "dividing the model inside a node would leave an eighth of " + format(b.cost.size) +
-                                    " for each GPU to reduce between nodes, but adds all-reduces that nothing hides"}};
+  s.findings.not_used = {
+      {"tp", "dividing the model inside a node would leave an eighth of " + format(b.cost.size) +
+                 " for each GPU to reduce between nodes, but adds all-reduces that nothing hides"}};
   s.figures = {row("reduction", way.time()), row("bandwidth term", way.cost.bandwidth_term),
                row("exposed", *way.exposed), row("bandwidth needed", *way.required)};
   s.tables = {cost_table("gradients of 7 B parameters over 64 GPUs between nodes", b)};
@@ -116,15 +118,18 @@ DrillSolution solve_inside(const DrillReader& reader) {
                             " to spare; the step stays " + format(b.question.step->value),
                         way.time().raw(), b.cost.window->raw(), "s"};
   s.findings.axes[0].tier = "node";
-  s.findings.axes[0].reason = "needs " + format(*way.required) + " to hide and has " + format(b.tier().bandwidth.value);
-  s.findings.failure_modes = {{"late_buckets",
-                               "hiding assumes gradients that are ready evenly over the backward pass",
-                               "the last bucket's reduction shows after the backward pass, about one bucket long",
-                               "time from the last backward kernel to the optimizer"}};
+  s.findings.axes[0].reason =
+      "needs " + format(*way.required) + " to hide and has " + format(b.tier().bandwidth.value);
+  s.findings.failure_modes = {
+      {"late_buckets", "hiding assumes gradients that are ready evenly over the backward pass",
+       "the last bucket's reduction shows after the backward pass, about one bucket long",
+       "time from the last backward kernel to the optimizer"}};
   s.findings.thresholds = {hiding_threshold(b, false)};
-  s.findings.not_used = {{"zero", "sharding would move the same " + format(b.cost.size) + " in two halves; the " +
-                                      format(way.time()) + " are hidden either way"}};
-  s.figures = {row("reduction", way.time()), row("bandwidth needed", *way.required), row("slack", *way.slack)};
+  s.findings.not_used = {{"zero", "sharding would move the same " + format(b.cost.size) +
+                                      " in two halves; the " + format(way.time()) +
+                                      " are hidden either way"}};
+  s.figures = {row("reduction", way.time()), row("bandwidth needed", *way.required),
+               row("slack", *way.slack)};
   s.tables = {cost_table("gradients of 7 B parameters over the 8 GPUs of a node", b)};
   return s;
 }
@@ -135,14 +140,15 @@ DrillSolution solve_exposed_message(const Budget& b, const std::string& title, c
   DrillSolution s = common(b, "tp");
   const bool latency = b.latency_share() > 0.5;
   s.findings.axes[0].tier = "node";
-  s.findings.axes[0].reason = message + " takes " + format(way.time()) + " on " + format(b.tier().bandwidth.value) +
-                              " and " + format(b.tier().latency.value) + " a step, " +
-                              format_percent(b.latency_share()) + " of it latency";
-  s.findings.binding = {latency ? "latency" : "link:node",
-                        std::string(latency ? "latency binds: " : "the node's link binds: ") + message + " takes " +
-                            format(way.time()) + ", " + format(way.cost.latency_term) + " of it steps and " +
-                            format(way.cost.bandwidth_term) + " bytes; the layer waits for it",
-                        way.time().raw(), (latency ? way.cost.latency_term : way.cost.bandwidth_term).raw(), "s"};
+  s.findings.axes[0].reason = message + " takes " + format(way.time()) + " on " +
+                              format(b.tier().bandwidth.value) + " and " + format(b.tier().latency.value) +
+                              " a step, " + format_percent(b.latency_share()) + " of it latency";
+  s.findings.binding = {
+      latency ? "latency" : "link:node",
+      std::string(latency ? "latency binds: " : "the node's link binds: ") + message + " takes " +
+          format(way.time()) + ", " + format(way.cost.latency_term) + " of it steps and " +
+          format(way.cost.bandwidth_term) + " bytes; the layer waits for it",
+      way.time().raw(), (latency ? way.cost.latency_term : way.cost.bandwidth_term).raw(), "s"};
   // Where both terms are the same the message stops being one kind and becomes the other.
   const auto bytes_bind = [&](double size) {
     CommQuestion q = b.question;
@@ -154,9 +160,11 @@ DrillSolution solve_exposed_message(const Budget& b, const std::string& title, c
   const auto turn = latency ? bisect(now, 1e6 * now, bytes_bind)
                             : bisect(now, now / 1e6, [&](double size) { return !bytes_bind(size); });
   if (turn) {
-    s.findings.thresholds = {{"bytes", now, *turn, "bytes", latency ? "above it bandwidth decides" : "below it latency decides"}};
+    s.findings.thresholds = {
+        {"bytes", now, *turn, "bytes", latency ? "above it bandwidth decides" : "below it latency decides"}};
     // The bandwidth at which the bytes cost as much as the steps: more buys little.
-    s.findings.axes[0].required_bandwidth = b.tier().bandwidth.value * (way.cost.bandwidth_term / way.cost.latency_term);
+    s.findings.axes[0].required_bandwidth =
+        b.tier().bandwidth.value * (way.cost.bandwidth_term / way.cost.latency_term);
   }
   s.figures = {row("all-reduce", way.time()), row("latency term", way.cost.latency_term),
                row("bandwidth term", way.cost.bandwidth_term), row_ratio("latency share", b.latency_share())};
@@ -167,29 +175,33 @@ DrillSolution solve_exposed_message(const Budget& b, const std::string& title, c
 DrillSolution solve_training(const DrillReader& reader) {
   // One micro-batch of 65 B: 4096 tokens x 8192 x 2 bytes.
   const Budget b = budget_of(reader, inside_node({{"--bytes", "64MiB"}}));
-  DrillSolution s = solve_exposed_message(b, "one tensor-parallel all-reduce of 65 B in training (s 4096, h 8192, bf16)",
-                                          "an all-reduce of " + format(b.cost.size));
+  DrillSolution s =
+      solve_exposed_message(b, "one tensor-parallel all-reduce of 65 B in training (s 4096, h 8192, bf16)",
+                            "an all-reduce of " + format(b.cost.size));
   s.findings.failure_modes = {{"tensor_across_nodes", "the bet is that the group never leaves its node",
                                "layer times several times as long after a job is placed on other nodes",
                                "time in tensor-parallel all-reduce by layer"}};
-  s.findings.not_used = {{"tp across nodes", "the same bytes at " + format(gigabytes_per_s(50)) + " take " +
-                                                 format(b.way().cost.bandwidth_term *
-                                                        (b.tier().bandwidth.value / gigabytes_per_s(50)).raw()) +
-                                                 " for 8 ranks, four times a layer"}};
+  s.findings.not_used = {
+      {"tp across nodes",
+       "the same bytes at " + format(gigabytes_per_s(50)) + " take " +
+           format(b.way().cost.bandwidth_term * (b.tier().bandwidth.value / gigabytes_per_s(50)).raw()) +
+           " for 8 ranks, four times a layer"}};
   return s;
 }
 
 DrillSolution solve_decode(const DrillReader& reader, const char* size) {
   const Budget b = budget_of(reader, inside_node({{"--bytes", size}}));
-  DrillSolution s = solve_exposed_message(b, "one tensor-parallel all-reduce in decode, " + format(b.cost.size),
-                                          "an all-reduce of " + format(b.cost.size));
-  s.findings.failure_modes = {{"more_ranks",
-                               "the bet is on few ranks: each one more adds two steps of " +
-                                   format(b.tier().latency.value),
-                               "time for each token goes up when GPUs are added to a replica",
-                               "time of one small all-reduce against ranks"}};
-  s.findings.not_used = {{"faster links", "twice the bandwidth saves " + format(b.way().cost.bandwidth_term * 0.5) +
-                                              " of " + format(b.way().time())}};
+  DrillSolution s =
+      solve_exposed_message(b, "one tensor-parallel all-reduce in decode, " + format(b.cost.size),
+                            "an all-reduce of " + format(b.cost.size));
+  s.findings.failure_modes = {
+      {"more_ranks",
+       "the bet is on few ranks: each one more adds two steps of " + format(b.tier().latency.value),
+       "time for each token goes up when GPUs are added to a replica",
+       "time of one small all-reduce against ranks"}};
+  s.findings.not_used = {{"faster links", "twice the bandwidth saves " +
+                                              format(b.way().cost.bandwidth_term * 0.5) + " of " +
+                                              format(b.way().time())}};
   return s;
 }
 
@@ -198,29 +210,33 @@ DrillSolution solve_192k(const DrillReader& reader) { return solve_decode(reader
 
 template <std::int64_t Gpus>
 std::optional<std::string> wrong(const std::optional<Plan>& plan, const DrillReader&) {
-  if (!plan) return "a collective over " + count(Gpus) + " GPUs needs no plan to exist: give the degree of its axis";
+  if (!plan)
+    return "a collective over " + count(Gpus) + " GPUs needs no plan to exist: give the degree of its axis";
   return wrong_product(*plan, Gpus);
 }
 
 constexpr std::array kScenarios{
-    DrillScenario{"between-nodes", "gradients between nodes",
-                  "Data parallelism over 64 GPUs reduces the bf16 gradients of 7 B parameters on one ring at 50 GB/s and "
-                  "15 us. A step takes 700 ms, two thirds of it backward. How much of the reduction is felt?",
-                  solve_between, wrong<64>},
+    DrillScenario{
+        "between-nodes", "gradients between nodes",
+        "Data parallelism over 64 GPUs reduces the bf16 gradients of 7 B parameters on one ring at 50 GB/s and "
+        "15 us. A step takes 700 ms, two thirds of it backward. How much of the reduction is felt?",
+        solve_between, wrong<64>},
     DrillScenario{"inside-node", "gradients inside a node",
                   "The same gradients over the 8 GPUs of one node at 300 GB/s and 5 us, with the same step.",
                   solve_inside, wrong<8>},
-    DrillScenario{"tp-training", "tensor parallelism in training",
-                  "A micro-batch of the 65 B model (4096 tokens, hidden 8192, bf16) is all-reduced over the 8 GPUs of a "
-                  "node after attention and after the MLP. How large is the message, and what is its time made of?",
-                  solve_training, wrong<8>},
+    DrillScenario{
+        "tp-training", "tensor parallelism in training",
+        "A micro-batch of the 65 B model (4096 tokens, hidden 8192, bf16) is all-reduced over the 8 GPUs of a "
+        "node after attention and after the MLP. How large is the message, and what is its time made of?",
+        solve_training, wrong<8>},
     DrillScenario{"decode-32k", "tensor parallelism in decode, 32 KiB",
-                  "A decode step all-reduces 32 KiB over the same 8 GPUs. What is its time made of now?", solve_32k,
-                  wrong<8>},
-    DrillScenario{"decode-192k", "tensor parallelism in decode, 192 KiB",
-                  "The 175 B model at batch 8 all-reduces 192 KiB (8 x 12288 x 2 bytes). Does six times the size change "
-                  "the answer?",
-                  solve_192k, wrong<8>}};
+                  "A decode step all-reduces 32 KiB over the same 8 GPUs. What is its time made of now?",
+                  solve_32k, wrong<8>},
+    DrillScenario{
+        "decode-192k", "tensor parallelism in decode, 192 KiB",
+        "The 175 B model at batch 8 all-reduces 192 KiB (8 x 12288 x 2 bytes). Does six times the size change "
+        "the answer?",
+        solve_192k, wrong<8>}};
 
 }  // namespace
 

@@ -41,7 +41,8 @@ DrillTable activation_table(const DrillReader& reader) {
     Plan plan;
     plan.recompute = recompute;
     const MemoryAnswer memory = memory_of(q, plan);
-    table.rows.push_back(row(std::string("recompute ") + name(recompute), memory.worst()[MemoryTerm::kActivations]));
+    table.rows.push_back(
+        row(std::string("recompute ") + name(recompute), memory.worst()[MemoryTerm::kActivations]));
     table.commands.push_back(command);
   }
   return table;
@@ -58,9 +59,10 @@ void add_unknowns(const Estimator& estimator, Answer& findings) {
               "how much of the memory the allocator loses between blocks; the reserve holds " +
                   format(c.reserve_share.value * c.device.memory_reported.value) + " for it by assumption",
               format(c.reserve_share.value * c.device.memory_reported.value)));
-  findings.unknowns.push_back(unknown(
-      "logits", "the logits of the last stage: this shape is given without a vocabulary, so they are left out",
-      "6 bytes for each token and vocabulary entry"));
+  findings.unknowns.push_back(
+      unknown("logits",
+              "the logits of the last stage: this shape is given without a vocabulary, so they are left out",
+              "6 bytes for each token and vocabulary entry"));
 }
 
 /// The least HBM on which the state alone fits, by bisection of the card's size.
@@ -84,25 +86,26 @@ DrillSolution solve_impossible(const DrillReader& reader, std::int64_t gpus) {
   const Answer engine = answer(estimator, q.fixed);
   s.findings.result = engine.result;
   s.findings.binding = {"state",
-                        "state does not fit: " + format(floor.state_per_gpu) + " on each GPU under full sharding > " +
-                            format(floor.usable) + " usable, so no plan exists on " + count(gpus) +
-                            " GPUs, whatever the axes",
+                        "state does not fit: " + format(floor.state_per_gpu) +
+                            " on each GPU under full sharding > " + format(floor.usable) +
+                            " usable, so no plan exists on " + count(gpus) + " GPUs, whatever the axes",
                         floor.state_per_gpu.raw(), floor.usable.raw(), "bytes"};
   add_floor_figures(floor, s);
   s.findings.failure_modes = {
       {"out_of_memory", "training here anyway: any layout runs out of memory before the first step ends",
        "allocation fails while the optimizer state is made, whatever the layout",
        "peak reserved memory against " + format(floor.usable)}};
-  s.findings.thresholds = {{"gpus", static_cast<double>(gpus), floor.min_gpus, "GPUs",
-                            "the state fits; " + format_count(floor.min_gpus_whole_nodes) + " in whole nodes"}};
+  s.findings.thresholds = {
+      {"gpus", static_cast<double>(gpus), floor.min_gpus, "GPUs",
+       "the state fits; " + format_count(floor.min_gpus_whole_nodes) + " in whole nodes"}};
   if (const auto hbm = least_hbm(q)) {
     s.findings.thresholds.push_back({"hbm", q.cluster.device.memory_reported.value.raw(), *hbm, "bytes",
                                      "the state fits on " + count(gpus) + " GPUs of this size"});
   }
   for (const char* axis : {"tp", "pp", "dp", "cp"}) {
-    s.findings.not_used.push_back(
-        {axis, "no degree helps: divided over all " + count(gpus) + " GPUs the state is still " +
-                   format(floor.state_per_gpu) + " on each"});
+    s.findings.not_used.push_back({axis, "no degree helps: divided over all " + count(gpus) +
+                                             " GPUs the state is still " + format(floor.state_per_gpu) +
+                                             " on each"});
   }
   add_unknowns(estimator, s.findings);
   s.tables = {floor_table(floor, q, gpus), activation_table(reader)};
@@ -120,8 +123,8 @@ DrillSolution solve_impossible(const DrillReader& reader, std::int64_t gpus) {
   return s;
 }
 
-/// The count of GPUs is enough: what the engine finds, with the state as what is scarce where it takes most of
-/// the memory.
+/// The count of GPUs is enough: what the engine finds, with the state as what is scarce where it takes most
+/// of the memory.
 DrillSolution solve_possible(const DrillReader& reader, std::int64_t gpus) {
   const DrillCommand command = shape("plan", gpus);
   const Question q = reader.question(command);
@@ -130,7 +133,8 @@ DrillSolution solve_possible(const DrillReader& reader, std::int64_t gpus) {
   DrillSolution s = engine_solution(estimator, gpus);
   const Estimate& best = *s.findings.result.best;
   const Bytes<> left = floor.usable - floor.state_per_gpu;
-  // Where the state leaves less than one layer-by-layer copy of the activations, it is what the plan is made of.
+  // Where the state leaves less than one layer-by-layer copy of the activations, it is what the plan is made
+  // of.
   const bool state_binds = left < floor.state_per_gpu;
   if (state_binds) {
     s.findings.binding = {"state",
@@ -161,17 +165,19 @@ std::optional<std::string> wrong(const std::optional<Plan>& plan, const DrillRea
 }
 
 constexpr std::array kScenarios{
-    DrillScenario{"8", "one node",
-                  "A model of 175 B parameters (96 layers, hidden 12288, 96 heads, sequence 2048) on 8 GPUs of 192 GiB, "
-                  "bf16 and AdamW at 16 bytes a parameter. Does any plan fit? If none does, show it with one inequality "
-                  "and name the smallest count of GPUs that could hold it.",
-                  solve_8, wrong<8>},
-    DrillScenario{"16", "two nodes",
-                  "The same model on 16 GPUs, two nodes of 8. How little is left after the state, and which plan lives "
-                  "with that?",
-                  solve_16, wrong<16>},
-    DrillScenario{"64", "eight nodes",
-                  "The same model on 64 GPUs. What is scarce now that the state fits?", solve_64, wrong<64>}};
+    DrillScenario{
+        "8", "one node",
+        "A model of 175 B parameters (96 layers, hidden 12288, 96 heads, sequence 2048) on 8 GPUs of 192 GiB, "
+        "bf16 and AdamW at 16 bytes a parameter. Does any plan fit? If none does, show it with one inequality "
+        "and name the smallest count of GPUs that could hold it.",
+        solve_8, wrong<8>},
+    DrillScenario{
+        "16", "two nodes",
+        "The same model on 16 GPUs, two nodes of 8. How little is left after the state, and which plan lives "
+        "with that?",
+        solve_16, wrong<16>},
+    DrillScenario{"64", "eight nodes", "The same model on 64 GPUs. What is scarce now that the state fits?",
+                  solve_64, wrong<64>}};
 
 }  // namespace
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t kGpus = 64;
 
-// Scenario B -------------------------------------------------------------------------------------------------------
+// Scenario B
+// -------------------------------------------------------------------------------------------------------
 
 DrillCommand large(const char* command) {
   return {command,
@@ -29,9 +30,10 @@ DrillCommand large_plan() { return with(large("plan"), "--cp", "1"); }
 
 DrillTable large_memory_table(const DrillReader& reader, const Floor& floor) {
   DrillTable table{"what has to be kept", {}, {large("memory")}};
-  table.rows = {row("state of the whole model", floor.state),
-                row_ratio("in GPUs' worth of usable memory", (floor.state / floor.usable).raw()),
-                row("state on each of 64 GPUs, fully sharded", floor.state_per_gpu, "of " + format(floor.usable))};
+  table.rows = {
+      row("state of the whole model", floor.state),
+      row_ratio("in GPUs' worth of usable memory", (floor.state / floor.usable).raw()),
+      row("state on each of 64 GPUs, fully sharded", floor.state_per_gpu, "of " + format(floor.usable))};
   for (const Recompute recompute : {Recompute::kNone, Recompute::kSelective}) {
     const DrillCommand command = with(large("memory"), "--recompute", name(recompute));
     Plan plan;
@@ -59,10 +61,11 @@ DrillSolution solve_large_state(const DrillReader& reader) {
   s.findings.result = engine.findings.result;
   const Estimate& best = *s.findings.result.best;
   s.findings.binding = {"state",
-                        "state binds: " + format(floor.state) + " of weights, gradients and optimizer state is " +
+                        "state binds: " + format(floor.state) +
+                            " of weights, gradients and optimizer state is " +
                             format_number((floor.state / floor.usable).raw()) + " times the " +
-                            format(floor.usable) + " usable on a GPU; divided over " + count(kGpus) + " GPUs it is " +
-                            format(floor.state_per_gpu) + " each",
+                            format(floor.usable) + " usable on a GPU; divided over " + count(kGpus) +
+                            " GPUs it is " + format(floor.state_per_gpu) + " each",
                         floor.state.raw(), floor.usable.raw(), "bytes"};
   s.figures = {row("state of the model", floor.state), row("state on each GPU", floor.state_per_gpu),
                row_ratio("state over usable memory", (floor.state / floor.usable).raw())};
@@ -83,7 +86,8 @@ DrillSolution solve_large_state(const DrillReader& reader) {
        "time in all-gather that no compute covers"}};
   if (const auto at = exposure_threshold(q, *s.plan)) s.findings.thresholds.push_back(*at);
   s.findings.unknowns = {
-      unknown("fragmentation", "gathered layers of different size come and go; what the allocator loses is assumed",
+      unknown("fragmentation",
+              "gathered layers of different size come and go; what the allocator loses is assumed",
               format(q.cluster.reserve_share.value * q.cluster.device.memory_reported.value)),
       unknown("logits", "the shape has no vocabulary: logits and their loss are left out",
               "6 bytes for each token and vocabulary entry")};
@@ -96,7 +100,8 @@ std::optional<std::string> wrong_large_state(const std::optional<Plan>& plan, co
   return wrong_training_plan(plan, reader.question(large_plan()));
 }
 
-// Scenario C -------------------------------------------------------------------------------------------------------
+// Scenario C
+// -------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -168,14 +173,14 @@ DrillTable degree_table(const DrillReader& reader) {
     if (found.best) {
       const TimeEntry<>& ring = found.best->time[TimeTerm::kContext];
       table.rows.push_back(row(label, found.best->memory.total(),
-                               canonical(found.best->plan) + ": step " + format(found.best->step) + ", ring " +
-                                   format(ring.time) + ", exposed " + format(ring.exposed())));
+                               canonical(found.best->plan) + ": step " + format(found.best->step) +
+                                   ", ring " + format(ring.time) + ", exposed " + format(ring.exposed())));
     } else if (found.census.nearest_miss) {
       table.rows.push_back(row(label, found.census.nearest_miss->memory.total(), "does not fit"));
     } else {
-      table.rows.push_back(
-          row_tokens(label, static_cast<double>(q.workload.global_batch * q.workload.sequence),
-                     "a batch of " + count(q.workload.global_batch) + " sequences has too few for the replicas"));
+      table.rows.push_back(row_tokens(
+          label, static_cast<double>(q.workload.global_batch * q.workload.sequence),
+          "a batch of " + count(q.workload.global_batch) + " sequences has too few for the replicas"));
     }
     table.commands.push_back(command);
   }
@@ -207,23 +212,26 @@ void add_long_findings(const Question& q, const LongMemory& m, const Estimate& b
   const TimeEntry<>& ring = best.time[TimeTerm::kContext];
   a.failure_modes = {
       {"ring_not_hidden",
-       "keys and values travel around the ring of " + count(best.plan.cp) + " beside the attention: " +
-           format(ring.time) + " in a step of " + format(best.step) + ", " + format(ring.exposed()) +
-           " exposed while blocks stay equal",
+       "keys and values travel around the ring of " + count(best.plan.cp) +
+           " beside the attention: " + format(ring.time) + " in a step of " + format(best.step) + ", " +
+           format(ring.exposed()) + " exposed while blocks stay equal",
        "some ranks of a ring wait for others, most with causal masks that are not balanced",
        "attention time by rank of the context group"},
       {"fused_attention_lost",
-       "the account holds for fused attention only; kept scores take " + format(m.layer_paper) + " in one layer",
+       "the account holds for fused attention only; kept scores take " + format(m.layer_paper) +
+           " in one layer",
        "out of memory in the first forward pass after a change of mask or attention kernel",
        "allocated memory after the first layer"}};
   if (const auto longest = longest_without_context(q)) {
-    a.thresholds = {{"sequence", static_cast<double>(q.workload.sequence), static_cast<double>(*longest), "tokens",
-                     "up to it a whole sequence fits one GPU without recomputation and context parallelism goes"}};
+    a.thresholds = {
+        {"sequence", static_cast<double>(q.workload.sequence), static_cast<double>(*longest), "tokens",
+         "up to it a whole sequence fits one GPU without recomputation and context parallelism goes"}};
   }
-  a.unknowns = {unknown("causal_balance", "how evenly the causal mask spreads work over the ring",
-                        "up to 2 times on the last rank when blocks are in order"),
-                unknown("long_context_kernels", "what share of its peak rate fused attention reaches at this length",
-                        format(best.time[TimeTerm::kAttention].time) + " of the step at the full rate")};
+  a.unknowns = {
+      unknown("causal_balance", "how evenly the causal mask spreads work over the ring",
+              "up to 2 times on the last rank when blocks are in order"),
+      unknown("long_context_kernels", "what share of its peak rate fused attention reaches at this length",
+              format(best.time[TimeTerm::kAttention].time) + " of the step at the full rate")};
 }
 
 }  // namespace
@@ -239,8 +247,9 @@ DrillSolution solve_long_context(const DrillReader& reader) {
   s.findings.result = engine.findings.result;
   const Estimate& best = *s.findings.result.best;
   add_long_findings(q, memory, best, s.findings);
-  s.figures = {row("one layer, closed form", memory.layer_paper), row("one layer, op by op", memory.layer_ops),
-               row("all layers, closed form", memory.all_paper), row("all layers, op by op", memory.all_ops)};
+  s.figures = {row("one layer, closed form", memory.layer_paper),
+               row("one layer, op by op", memory.layer_ops), row("all layers, closed form", memory.all_paper),
+               row("all layers, op by op", memory.all_ops)};
   const DrillCommand open = with(long_plan(), "--cp", "1");
   s.findings.not_used = {
       unused_axis(reader, with(open, "--tp", "8"), "tp", TimeTerm::kTensor,
@@ -259,24 +268,28 @@ std::optional<std::string> wrong_long_context(const std::optional<Plan>& plan, c
 namespace {
 
 constexpr std::array kScenarios{
-    DrillScenario{"A", "it fits, but it is slow",
-                  "A model of 8 B parameters (llama3-8b: 32 layers, hidden 4096, 32 heads, sequence 4096) trains on one "
-                  "GPU with micro-batch 1 and selective recomputation; check that it fits, and how closely. A step of "
-                  "one sequence takes 700 ms. It is wanted 40 times faster, on all 64 GPUs. Batches above about 2 M "
-                  "tokens are believed to be wasted.",
-                  solve_scale_out, wrong_scale_out},
-    DrillScenario{"B", "five times too large for a GPU",
-                  "A model of 65 B parameters (80 layers, hidden 8192, 64 heads, sequence 4096) is to be trained from "
-                  "scratch on the 64 GPUs. Its state alone is about five GPUs' memory.",
-                  solve_large_state, wrong_large_state},
-    DrillScenario{"C", "a context of 128 Ki tokens",
-                  "Scenario A's model and cluster, with a sequence of 131072 tokens instead of 4096, 8 sequences a "
-                  "batch. Work out the activations of one layer before anything else.",
-                  solve_long_context, wrong_long_context},
-    DrillScenario{"D", "serving with a latency bound",
-                  "Drill 1's model of 175 B parameters answers chats: at most 25 ms for each output token, with 1 to 8 "
-                  "sequences decoded together, each of up to 2048 tokens. Whole nodes may be used for a replica.",
-                  solve_serving, wrong_serving}};
+    DrillScenario{
+        "A", "it fits, but it is slow",
+        "A model of 8 B parameters (llama3-8b: 32 layers, hidden 4096, 32 heads, sequence 4096) trains on one "
+        "GPU with micro-batch 1 and selective recomputation; check that it fits, and how closely. A step of "
+        "one sequence takes 700 ms. It is wanted 40 times faster, on all 64 GPUs. Batches above about 2 M "
+        "tokens are believed to be wasted.",
+        solve_scale_out, wrong_scale_out},
+    DrillScenario{
+        "B", "five times too large for a GPU",
+        "A model of 65 B parameters (80 layers, hidden 8192, 64 heads, sequence 4096) is to be trained from "
+        "scratch on the 64 GPUs. Its state alone is about five GPUs' memory.",
+        solve_large_state, wrong_large_state},
+    DrillScenario{
+        "C", "a context of 128 Ki tokens",
+        "Scenario A's model and cluster, with a sequence of 131072 tokens instead of 4096, 8 sequences a "
+        "batch. Work out the activations of one layer before anything else.",
+        solve_long_context, wrong_long_context},
+    DrillScenario{
+        "D", "serving with a latency bound",
+        "Drill 1's model of 175 B parameters answers chats: at most 25 ms for each output token, with 1 to 8 "
+        "sequences decoded together, each of up to 2048 tokens. Whole nodes may be used for a replica.",
+        solve_serving, wrong_serving}};
 
 }  // namespace
 }  // namespace drill

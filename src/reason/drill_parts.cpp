@@ -86,7 +86,8 @@ MemoryAnswer memory_of(const Question& question, const Plan& plan) {
 void add_engine_findings(const Answer& engine, Answer& findings) {
   const auto merge = [](const auto& from, auto& into, auto key) {
     for (const auto& one : from) {
-      const bool said = std::any_of(into.begin(), into.end(), [&](const auto& x) { return x.*key == one.*key; });
+      const bool said =
+          std::any_of(into.begin(), into.end(), [&](const auto& x) { return x.*key == one.*key; });
       if (!said) into.push_back(one);
     }
   };
@@ -125,7 +126,8 @@ DrillTable plan_table(const std::string& title, const Estimate& e, std::vector<D
     const std::string hidden = term.hidden.raw() > 0 ? format(term.hidden) + " more is hidden" : "";
     table.rows.push_back(row(std::string("  ") + name(static_cast<TimeTerm>(i)), term.exposed(), hidden));
   }
-  table.rows.push_back(row("memory of the fullest GPU", e.memory.total(), "of " + format(e.usable) + " usable"));
+  table.rows.push_back(
+      row("memory of the fullest GPU", e.memory.total(), "of " + format(e.usable) + " usable"));
   for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
     if (e.memory.terms[i].raw() <= 0) continue;
     table.rows.push_back(row(std::string("  ") + name(static_cast<MemoryTerm>(i)), e.memory.terms[i]));
@@ -135,9 +137,11 @@ DrillTable plan_table(const std::string& title, const Estimate& e, std::vector<D
 }
 
 std::optional<std::string> wrong_product(const Plan& plan, std::int64_t gpus) {
-  const std::int64_t product = plan.gpus();
-  if (product == gpus) return std::nullopt;
-  return "the degrees multiply to " + count(product) + ", not to " + count(gpus) + " GPUs";
+  // A reader may write any degrees: their product need not fit an integer.
+  double product = 1;
+  for (const std::int32_t degree : {plan.dp, plan.tp, plan.pp, plan.cp}) product *= degree;
+  if (product == static_cast<double>(gpus)) return std::nullopt;
+  return "the degrees multiply to " + format_count(product) + ", not to " + count(gpus) + " GPUs";
 }
 
 std::optional<std::string> wrong_heads(const Question& question, std::int64_t tensor) {
@@ -155,27 +159,28 @@ std::optional<std::string> wrong_training_plan(const std::optional<Plan>& told, 
   if (!told) {
     const SearchResult found = search(estimator, FixedAxes{}, 0);
     if (!found.best) return std::nullopt;
-    return "a plan exists: " + canonical(found.best->plan) + " takes " + format(found.best->memory.total()) + " of " +
-           format(found.best->usable);
+    return "a plan exists: " + canonical(found.best->plan) + " takes " + format(found.best->memory.total()) +
+           " of " + format(found.best->usable);
   }
   Plan plan = *told;
   if (auto product = wrong_product(plan, question.cluster.gpus)) return product;
   const std::int64_t each = std::int64_t{plan.dp} * plan.micro_batch;
   const std::int64_t batch = question.workload.global_batch;
   if (each <= 0 || batch % each != 0) {
-    return "dp x micro-batch = " + count(each) + " does not divide the batch of " + count(batch) + " sequences";
+    return "dp x micro-batch = " + count(each) + " does not divide the batch of " + count(batch) +
+           " sequences";
   }
   plan.grad_accumulation = static_cast<std::int32_t>(batch / each);
   const Outcome outcome = estimator.estimate(plan);
   const auto* violation = std::get_if<Violation>(&outcome);
   if (violation == nullptr) return std::nullopt;
   if (violation->constraint < Constraint::kState) return "not legal: " + violation->where;
-  return canonical(plan) + " does not fit: " + name(violation->constraint) + ", " + format(bytes(violation->required)) +
-         " of " + format(bytes(violation->available)) + " usable";
+  return canonical(plan) + " does not fit: " + name(violation->constraint) + ", " +
+         format(bytes(violation->required)) + " of " + format(bytes(violation->available)) + " usable";
 }
 
-UnusedAxis unused_axis(const DrillReader& reader, const DrillCommand& command, const char* axis, TimeTerm term,
-                       const std::string& why) {
+UnusedAxis unused_axis(const DrillReader& reader, const DrillCommand& command, const char* axis,
+                       TimeTerm term, const std::string& why) {
   const Question q = reader.question(command);
   const Estimator estimator(q);
   const SearchResult found = search(estimator, q.fixed, 0);

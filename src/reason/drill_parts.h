@@ -54,8 +54,8 @@ std::optional<std::string> wrong_heads(const Question& question, std::int64_t te
 std::optional<std::string> wrong_product(const Plan& plan, std::int64_t gpus);
 
 /// What the best plan of `command` with one more axis would have exposed in `term`: why the axis is not used.
-UnusedAxis unused_axis(const DrillReader& reader, const DrillCommand& command, const char* axis, TimeTerm term,
-                       const std::string& why);
+UnusedAxis unused_axis(const DrillReader& reader, const DrillCommand& command, const char* axis,
+                       TimeTerm term, const std::string& why);
 /// Bandwidth of the outermost tier from which the data-parallel traffic of a plan is exposed.
 std::optional<Threshold> exposure_threshold(const Question& question, const Plan& plan);
 

@@ -14,7 +14,8 @@ constexpr std::int64_t kGpus = 64;
 constexpr const char* kStepMs = "700";
 
 DrillCommand one_gpu() {
-  return {"memory", {{"--preset", "llama3-8b"}, {"--gpus", "1"}, {"--seq", "4096"}, {"--recompute", "selective"}}};
+  return {"memory",
+          {{"--preset", "llama3-8b"}, {"--gpus", "1"}, {"--seq", "4096"}, {"--recompute", "selective"}}};
 }
 
 DrillCommand replicas() {
@@ -36,8 +37,9 @@ DrillCommand replicas() {
 DrillCommand with_axis(const char* flag) { return with(with(replicas(), flag, "2"), "--zero", "1"); }
 
 DrillCommand flat_ring(const std::string& params) {
-  return {"comm",
-          {{"--gpus", "64"}, {"--bw", "50"}, {"--latency", "15"}, {"--params", params}, {"--step-ms", kStepMs}}};
+  return {
+      "comm",
+      {{"--gpus", "64"}, {"--bw", "50"}, {"--latency", "15"}, {"--params", params}, {"--step-ms", kStepMs}}};
 }
 
 DrillCommand two_tiers(const std::string& params) {
@@ -64,7 +66,9 @@ struct ScaleOut {
 
   const CommWay<>& ring() const { return flat.ways.front(); }
   const CommWay<>& tiered() const { return tiers.best(); }
-  double speedup(const CommWay<>& way) const { return static_cast<double>(kGpus) * (step / (step + *way.exposed)).raw(); }
+  double speedup(const CommWay<>& way) const {
+    return static_cast<double>(kGpus) * (step / (step + *way.exposed)).raw();
+  }
 };
 
 ScaleOut prepare(const DrillReader& reader) {
@@ -91,24 +95,23 @@ ScaleOut prepare(const DrillReader& reader) {
 DrillTable memory_table(const ScaleOut& s) {
   const MemoryBreakdown<>& m = s.memory.worst();
   DrillTable table{"one GPU, micro-batch 1, selective recomputation, closed forms", {}, {one_gpu()}};
-  table.rows = {row("state", m.state()),
-                row("activations", m[MemoryTerm::kActivations]),
-                row("logits", m[MemoryTerm::kLogits]),
-                row("total", m.total(), "of " + format(s.memory.usable) + " usable"),
-                row("margin", s.memory.usable - m.total(),
-                    format_percent(((s.memory.usable - m.total()) / s.memory.usable).raw()) + " of what is usable")};
+  table.rows = {
+      row("state", m.state()), row("activations", m[MemoryTerm::kActivations]),
+      row("logits", m[MemoryTerm::kLogits]),
+      row("total", m.total(), "of " + format(s.memory.usable) + " usable"),
+      row("margin", s.memory.usable - m.total(),
+          format_percent(((s.memory.usable - m.total()) / s.memory.usable).raw()) + " of what is usable")};
   return table;
 }
 
 DrillTable ring_table(const ScaleOut& s) {
   const CommWay<>& ring = s.ring();
   DrillTable table{"gradients over 64 GPUs, one flat ring", {}, {s.flat_command}};
-  table.rows = {row("gradients, bf16", s.flat.size),
-                row("bandwidth term", ring.cost.bandwidth_term),
+  table.rows = {row("gradients, bf16", s.flat.size), row("bandwidth term", ring.cost.bandwidth_term),
                 row("latency term", ring.cost.latency_term),
-                row("window: two thirds of the step", *s.flat.window),
-                row("exposed", *ring.exposed)};
-  if (ring.required_without_latency) table.rows.push_back(row("bandwidth needed to hide it", *ring.required_without_latency));
+                row("window: two thirds of the step", *s.flat.window), row("exposed", *ring.exposed)};
+  if (ring.required_without_latency)
+    table.rows.push_back(row("bandwidth needed to hide it", *ring.required_without_latency));
   if (ring.required) table.rows.push_back(row("with the latency term", *ring.required));
   table.rows.push_back(row_ratio("times as fast as one GPU", s.speedup(ring)));
   return table;
@@ -129,7 +132,8 @@ DrillTable tiers_table(const ScaleOut& s) {
 }
 
 DrillTable batch_table(const ScaleOut& s, const DrillSolution& solution) {
-  DrillTable table = plan_table("the plan as the engine sees it", *solution.findings.result.best, {replicas()});
+  DrillTable table =
+      plan_table("the plan as the engine sees it", *solution.findings.result.best, {replicas()});
   table.rows.insert(table.rows.begin(),
                     {row_tokens("tokens of one micro-step on 64 GPUs", s.micro_step_tokens),
                      row_tokens("critical batch, as believed", s.critical_tokens),
@@ -152,27 +156,30 @@ void add_findings(const ScaleOut& s, Answer& a) {
   const CommWay<>& way = s.tiered();
   const Tier& outer = s.question.cluster.tiers.back();
   a.binding = {"compute",
-               "throughput binds, not memory: " + format(s.memory.worst().total()) + " of " + format(s.memory.usable) +
-                   " usable is enough for one GPU's work, but one GPU takes " + format(s.step) +
-                   " a sequence; to be " + format_number(kWantedSpeedup) + " times as fast on " + count(kGpus) +
-                   " GPUs (" + format_percent(kWantedSpeedup / static_cast<double>(kGpus)) +
-                   " efficiency) a step of " + count(kGpus) + " sequences may take " + format(s.budget),
+               "throughput binds, not memory: " + format(s.memory.worst().total()) + " of " +
+                   format(s.memory.usable) + " usable is enough for one GPU's work, but one GPU takes " +
+                   format(s.step) + " a sequence; to be " + format_number(kWantedSpeedup) +
+                   " times as fast on " + count(kGpus) + " GPUs (" +
+                   format_percent(kWantedSpeedup / static_cast<double>(kGpus)) + " efficiency) a step of " +
+                   count(kGpus) + " sequences may take " + format(s.budget),
                s.step.raw(), s.budget.raw(), "s"};
   a.axes = {{"dp", kGpus, outer.name, way.required, outer.bandwidth.value,
-             format(s.tiers.size) + " of gradients take " + format(way.time()) + " tier by tier and hide in the " +
-                 format(*s.tiers.window) + " backward window; a flat ring takes " + format(s.ring().time()) +
-                 ", exposes " + format(*s.ring().exposed) + " and would need " +
+             format(s.tiers.size) + " of gradients take " + format(way.time()) +
+                 " tier by tier and hide in the " + format(*s.tiers.window) +
+                 " backward window; a flat ring takes " + format(s.ring().time()) + ", exposes " +
+                 format(*s.ring().exposed) + " and would need " +
                  format(*s.ring().required_without_latency)}};
   a.failure_modes = {
-      {"flat_ring", "the bet is that the library reduces inside nodes first; one flat ring exposes " +
-                        format(*s.ring().exposed) + " (still " + format_number(s.speedup(s.ring())) + " times one GPU)",
-       "every GPU waits at the end of the backward pass and the step is " + format(s.step + *s.ring().exposed) +
-           " instead of " + format(s.step),
+      {"flat_ring",
+       "the bet is that the library reduces inside nodes first; one flat ring exposes " +
+           format(*s.ring().exposed) + " (still " + format_number(s.speedup(s.ring())) + " times one GPU)",
+       "every GPU waits at the end of the backward pass and the step is " +
+           format(s.step + *s.ring().exposed) + " instead of " + format(s.step),
        "time in all-reduce after the last backward kernel"},
       {"critical_batch",
-       "the bet is that batches up to " + format_number(s.critical_tokens) + " tokens still pay: " +
-           count(static_cast<std::int64_t>(s.micro_step_tokens)) + " tokens a micro-step, at most " +
-           format_number(s.accumulation_max) + " accumulation steps",
+       "the bet is that batches up to " + format_number(s.critical_tokens) +
+           " tokens still pay: " + count(static_cast<std::int64_t>(s.micro_step_tokens)) +
+           " tokens a micro-step, at most " + format_number(s.accumulation_max) + " accumulation steps",
        "tokens a second go up as planned while the loss for each token seen falls behind the one-GPU run",
        "loss against tokens, beside a run with a smaller batch"}};
 }
@@ -180,14 +187,17 @@ void add_findings(const ScaleOut& s, Answer& a) {
 void add_thresholds(const ScaleOut& s, Answer& a) {
   const double now = s.question.cluster.tiers.back().bandwidth.value.raw();
   if (const auto at = bandwidth_for(s, seconds(0))) {
-    a.thresholds.push_back({"bw_inter", now, *at, "bytes/s", "below it the two-tier reduction is exposed as well"});
+    a.thresholds.push_back(
+        {"bw_inter", now, *at, "bytes/s", "below it the two-tier reduction is exposed as well"});
   }
   if (const auto at = bandwidth_for(s, s.budget - s.step)) {
-    a.thresholds.push_back({"bw_inter for 40x", now, *at, "bytes/s",
-                            "below it 64 GPUs are less than " + format_number(kWantedSpeedup) + " times one"});
+    a.thresholds.push_back(
+        {"bw_inter for 40x", now, *at, "bytes/s",
+         "below it 64 GPUs are less than " + format_number(kWantedSpeedup) + " times one"});
   }
-  a.thresholds.push_back({"critical_batch", s.critical_tokens, s.micro_step_tokens, "tokens",
-                          "below it even one micro-step of 64 sequences is too large a batch for plain replicas"});
+  a.thresholds.push_back(
+      {"critical_batch", s.critical_tokens, s.micro_step_tokens, "tokens",
+       "below it even one micro-step of 64 sequences is too large a batch for plain replicas"});
 }
 
 }  // namespace
@@ -202,7 +212,8 @@ DrillSolution solve_scale_out(const DrillReader& reader) {
   solution.findings.result = engine.findings.result;
   add_findings(s, solution.findings);
   add_thresholds(s, solution.findings);
-  const std::string spare = format(s.memory.usable - s.memory.worst().total()) + " of memory are free without it";
+  const std::string spare =
+      format(s.memory.usable - s.memory.worst().total()) + " of memory are free without it";
   solution.findings.not_used = {
       unused_axis(reader, with_axis("--tp"), "tp", TimeTerm::kTensor, spare),
       unused_axis(reader, with_axis("--pp"), "pp", TimeTerm::kBubble, spare),

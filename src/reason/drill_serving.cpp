@@ -46,9 +46,9 @@ Question cluster_question(const DrillReader& reader) {
 struct Serving {
   Question question;
   Bytes<> usable;
-  DecodeCost node, one;     // tp 8 at batch 8 and at batch 1
+  DecodeCost node, one;      // tp 8 at batch 8 and at batch 1
   DecodeCost half, double_;  // tp 4 and tp 16 at batch 8
-  CommCost<> across;        // one all-reduce over 16 GPUs, both ways
+  CommCost<> across;         // one all-reduce over 16 GPUs, both ways
 };
 
 Serving prepare(const DrillReader& reader) {
@@ -65,9 +65,10 @@ Serving prepare(const DrillReader& reader) {
 }
 
 DrillTable weight_table(const Serving& s) {
-  DrillTable table{"memory of a replica on one node (the weights line of the command; the rest is training's)",
-                   {},
-                   {shape(kNode)}};
+  DrillTable table{
+      "memory of a replica on one node (the weights line of the command; the rest is training's)",
+      {},
+      {shape(kNode)}};
   table.rows = {row("weights, bf16", s.node.weights, "one GPU has " + format(s.usable) + " usable"),
                 row("on each of 8 GPUs", s.node.weights_gpu),
                 row("key-value cache of a token", s.node.kv_token),
@@ -88,11 +89,12 @@ DrillTable message_table(const Serving& s) {
 }
 
 DrillTable across_table(const Serving& s) {
-  DrillTable table{"the same over 16 GPUs of two nodes", {}, {all_reduce_two_tiers(2 * kNode, s.node.message)}};
+  DrillTable table{
+      "the same over 16 GPUs of two nodes", {}, {all_reduce_two_tiers(2 * kNode, s.node.message)}};
   for (const CommWay<>& way : s.across.ways) {
-    table.rows.push_back(row(name(way.algorithm), way.time(),
-                             format(s.node.all_reduces * way.time()) + " for a token's " +
-                                 format_number(s.node.all_reduces)));
+    table.rows.push_back(
+        row(name(way.algorithm), way.time(),
+            format(s.node.all_reduces * way.time()) + " for a token's " + format_number(s.node.all_reduces)));
   }
   return table;
 }
@@ -110,9 +112,9 @@ DrillTable step_table(const Serving& s) {
   add_step_rows("tp 8, batch 8", s.node, table);
   add_step_rows("tp 16 over two nodes, batch 8", s.double_, table);
   table.rows.push_back(row("tp 8, batch 8: output of a replica", s.node.throughput));
-  table.rows.push_back(row("tp 8: a prompt of 2048 tokens (prefill)", s.node.prefill(),
-                           "arithmetic " + format(s.node.prefill_compute) + ", all-reduces " +
-                               format(s.node.prefill_all_reduce)));
+  table.rows.push_back(row(
+      "tp 8: a prompt of 2048 tokens (prefill)", s.node.prefill(),
+      "arithmetic " + format(s.node.prefill_compute) + ", all-reduces " + format(s.node.prefill_all_reduce)));
   table.commands = {shape(kNode / 2), shape(kNode), all_reduce(s.node.message)};
   return table;
 }
@@ -125,8 +127,8 @@ Seconds<> step_with(const Serving& s, double latency, std::int64_t context) {
 
 void add_thresholds(const Serving& s, Answer& a) {
   const double latency = s.question.cluster.tiers.front().latency.value.raw();
-  if (const auto at = bisect(latency, 10 * latency,
-                             [&](double l) { return step_with(s, l, kContext) > kTokenLimit; })) {
+  if (const auto at =
+          bisect(latency, 10 * latency, [&](double l) { return step_with(s, l, kContext) > kTokenLimit; })) {
     a.thresholds.push_back({"latency_intra", latency, *at, "s",
                             "above it tp 8 misses " + format(kTokenLimit) + " at batch " + count(kBatch)});
   }
@@ -134,8 +136,8 @@ void add_thresholds(const Serving& s, Answer& a) {
         return step_with(s, latency, context) > kTokenLimit;
       })) {
     a.thresholds.push_back({"context", static_cast<double>(kContext), static_cast<double>(*at), "tokens",
-                            "from it on reading the cache makes tp 8 miss " + format(kTokenLimit) + " at batch " +
-                                count(kBatch)});
+                            "from it on reading the cache makes tp 8 miss " + format(kTokenLimit) +
+                                " at batch " + count(kBatch)});
   }
 }
 
@@ -159,27 +161,29 @@ void add_findings(const Serving& s, Answer& a) {
                    format(c.all_reduce.cost.total()) + " are " + format(c.communication()) + " of the " +
                    format(kTokenLimit) + " a token may take (" +
                    format_percent((c.all_reduce.cost.latency_term / c.all_reduce.cost.total()).raw()) +
-                   " of each is steps, not bytes); reading weights adds " + format(c.weight_read) + ", the cache " +
-                   format(c.kv_read) + ": " + format(c.step()),
+                   " of each is steps, not bytes); reading weights adds " + format(c.weight_read) +
+                   ", the cache " + format(c.kv_read) + ": " + format(c.step()),
                c.communication().raw(), kTokenLimit.raw(), "s"};
   a.axes = {{"tp", kNode, inner.name, least_bandwidth(s), inner.bandwidth.value,
              "divides the weights that each token reads: " + format(c.weights_gpu) + " a GPU instead of " +
                  format(c.weights) + ", " + format(c.weight_read) + " at " +
-                 format(s.question.cluster.device.memory_bandwidth.value) + "; its messages of " + format(c.message) +
-                 " need the " + format(inner.latency.value) + " steps of a node"},
-            {"dp", kGpus / kNode, s.question.cluster.tiers.back().name, bytes_per_s(0), s.question.cluster.tiers.back().bandwidth.value,
+                 format(s.question.cluster.device.memory_bandwidth.value) + "; its messages of " +
+                 format(c.message) + " need the " + format(inner.latency.value) + " steps of a node"},
+            {"dp", kGpus / kNode, s.question.cluster.tiers.back().name, bytes_per_s(0),
+             s.question.cluster.tiers.back().bandwidth.value,
              count(kGpus / kNode) + " independent replicas of 8 GPUs, each " + format(c.throughput) +
                  "; they exchange nothing, so 0 B/s between nodes is enough"}};
   a.not_used = {
-      {"tp across nodes", "16 GPUs halve the weight read to " + format(s.double_.weight_read) +
-                              ", but one ring over two nodes takes " + format(ring.time()) + ", " +
-                              format(s.node.all_reduces * ring.time()) + " a token; even reduced in each node first it is " +
-                              format(s.double_.communication()) + " and the token " + format(s.double_.step()) +
-                              ", no faster than " + format(c.step()) + " on half the GPUs"},
+      {"tp across nodes",
+       "16 GPUs halve the weight read to " + format(s.double_.weight_read) +
+           ", but one ring over two nodes takes " + format(ring.time()) + ", " +
+           format(s.node.all_reduces * ring.time()) + " a token; even reduced in each node first it is " +
+           format(s.double_.communication()) + " and the token " + format(s.double_.step()) +
+           ", no faster than " + format(c.step()) + " on half the GPUs"},
       {"pp", "stages work one after the other on a token: the weight read stays " + format(c.weight_read) +
                  " and each boundary adds " + format(s.question.cluster.tiers.back().latency.value)},
-      {"cp", "a context of " + count(kContext) + " tokens is " + format(c.kv_gpu) + " of cache a GPU at batch " +
-                 count(kBatch) + ": nothing to divide"}};
+      {"cp", "a context of " + count(kContext) + " tokens is " + format(c.kv_gpu) +
+                 " of cache a GPU at batch " + count(kBatch) + ": nothing to divide"}};
 }
 
 void add_risks(const Serving& s, Answer& a) {
@@ -192,17 +196,19 @@ void add_risks(const Serving& s, Answer& a) {
        "answers pause for about " + format_number((c.prefill() / c.step()).raw()) +
            " tokens whenever a prompt arrives: the 99th percentile leaves the median",
        "99th percentile of the time between tokens, beside prompts a second"},
-      {"margin", "the limit leaves " + format(kTokenLimit - c.step()) + " at batch 8 for all that is left out",
+      {"margin",
+       "the limit leaves " + format(kTokenLimit - c.step()) + " at batch 8 for all that is left out",
        "time for each token creeps over " + format(kTokenLimit) + " as contexts grow",
        "time between tokens against tokens in the cache"}};
-  a.unknowns = {
-      unknown("small_message_latency", "what one step of a small all-reduce takes; kernels made for it skip the ring",
-              format(c.all_reduces * c.all_reduce.cost.latency_term) + " of the token"),
-      unknown("kernel_launch", "the host's launches and the gaps between kernels are not counted",
-              format(kTokenLimit - c.step()) + " are left for them"),
-      unknown("hbm_efficiency", "what share of " + format(s.question.cluster.device.memory_bandwidth.value) +
-                                    " a matrix-vector product reaches; the figure itself is an assumption",
-              format(c.weight_read) + " at the full rate")};
+  a.unknowns = {unknown("small_message_latency",
+                        "what one step of a small all-reduce takes; kernels made for it skip the ring",
+                        format(c.all_reduces * c.all_reduce.cost.latency_term) + " of the token"),
+                unknown("kernel_launch", "the host's launches and the gaps between kernels are not counted",
+                        format(kTokenLimit - c.step()) + " are left for them"),
+                unknown("hbm_efficiency",
+                        "what share of " + format(s.question.cluster.device.memory_bandwidth.value) +
+                            " a matrix-vector product reaches; the figure itself is an assumption",
+                        format(c.weight_read) + " at the full rate")};
 }
 
 }  // namespace
@@ -226,18 +232,20 @@ DrillSolution solve_serving(const DrillReader& reader) {
 
 std::optional<std::string> wrong_serving(const std::optional<Plan>& plan, const DrillReader& reader) {
   const Question q = cluster_question(reader);
-  if (!plan) return "a plan exists: tp " + count(kNode) + " in each node, " + count(kGpus / kNode) + " replicas";
+  if (!plan)
+    return "a plan exists: tp " + count(kNode) + " in each node, " + count(kGpus / kNode) + " replicas";
   if (auto product = wrong_product(*plan, kGpus)) return product;
   if (auto heads = wrong_heads(q, plan->tp)) return heads;
   const Estimator estimator(q);
   const DecodeCost c = decode_cost(q, {plan->tp, kBatch, kContext});
   const Bytes<> held = c.memory() / (1.0 * plan->pp * plan->cp);
   if (held > estimator.usable<double>()) {
-    return "weights and cache are " + format(held) + " on each GPU, " + format(estimator.usable<double>()) + " usable";
+    return "weights and cache are " + format(held) + " on each GPU, " + format(estimator.usable<double>()) +
+           " usable";
   }
   if (c.step() > kTokenLimit) {
-    return "tp " + count(plan->tp) + " takes " + format(c.step()) + " for each token at batch " + count(kBatch) +
-           ", the limit is " + format(kTokenLimit);
+    return "tp " + count(plan->tp) + " takes " + format(c.step()) + " for each token at batch " +
+           count(kBatch) + ", the limit is " + format(kTokenLimit);
   }
   return std::nullopt;
 }

@@ -28,7 +28,8 @@ using TraceRoots = std::vector<std::pair<std::string, std::shared_ptr<const Trac
 std::string explain_text(const TraceRoots& roots);
 
 /// An array of {"id","title","citation","expression","substituted","value","unit",
-/// "symbols":[{"symbol","meaning","value","unit","source"}],"steps":[{"name","expression","value","unit"}],"assumes"}.
+/// "symbols":[{"symbol","meaning","value","unit","source"}],
+/// "steps":[{"name","expression","value","unit"}],"assumes"}.
 /// A result that is not itself a formula's has an empty id.
 Json explain_json(const TraceRoots& roots);
 

@@ -3,6 +3,11 @@
 #include "catalog/parameters.h"
 
 namespace shardplan {
+namespace {
+
+Json optional_rate(const std::optional<BytesPerSecond<>>& b) { return b ? Json(b->raw()) : Json(nullptr); }
+
+}  // namespace
 
 Json plan_json(const Plan& p) {
   return {{"dp", p.dp},
@@ -103,6 +108,39 @@ Json estimate_json(const Estimate& e) {
           {"hfu", e.hfu.raw()},
           {"flops_convention", kFlopsConvention},
           {"breakdown", breakdown_json(e.time)}};
+}
+
+void add_findings(const Answer& a, Json& json) {
+  json["binding_constraint"] = {{"kind", a.binding.kind},
+                                {"statement", a.binding.statement},
+                                {"value", a.binding.value},
+                                {"limit", a.binding.limit},
+                                {"unit", a.binding.unit}};
+  for (const char* key : {"axes", "not_used", "failure_modes", "thresholds", "unknowns"})
+    json[key] = Json::array();
+  for (const AxisFinding& x : a.axes) {
+    json["axes"].push_back({{"axis", x.axis},
+                            {"degree", x.degree},
+                            {"tier", x.tier},
+                            {"required_bandwidth_bytes_per_s", optional_rate(x.required_bandwidth)},
+                            {"available_bandwidth_bytes_per_s", optional_rate(x.available_bandwidth)},
+                            {"reason", x.reason}});
+  }
+  for (const UnusedAxis& x : a.not_used) json["not_used"].push_back({{"axis", x.axis}, {"reason", x.reason}});
+  for (const FailureMode& f : a.failure_modes) {
+    json["failure_modes"].push_back(
+        {{"id", f.id}, {"statement", f.statement}, {"symptom", f.symptom}, {"metric", f.metric}});
+  }
+  for (const Threshold& t : a.thresholds) {
+    json["thresholds"].push_back({{"parameter", t.parameter},
+                                  {"current", t.current},
+                                  {"threshold", t.threshold},
+                                  {"unit", t.unit},
+                                  {"then", t.then}});
+  }
+  for (const Unknown& u : a.unknowns) {
+    json["unknowns"].push_back({{"id", u.id}, {"statement", u.statement}, {"magnitude", u.magnitude}});
+  }
 }
 
 }  // namespace shardplan

@@ -20,5 +20,7 @@ Json memory_json(const MemoryBreakdown<>& memory, Bytes<> hbm, Bytes<> usable, B
 Json breakdown_json(const TimeBreakdown<>& time);
 Json census_json(const Census& census);
 Json estimate_json(const Estimate& estimate);
+/// binding_constraint, axes, not_used, failure_modes, thresholds, unknowns.
+void add_findings(const Answer& answer, Json& json);
 
 }  // namespace shardplan

@@ -1,0 +1,172 @@
+#include "reason/drill_rubric.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "reason/cited_quantity.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+// A number is right when it is this close to the worked one.
+constexpr double kTolerance = 0.10;
+// Fewer words than this say nothing.
+constexpr int kWordsMin = 2;
+
+struct Verdict {
+  bool passed = false;
+  std::string reason;
+};
+
+int words(const std::string& text) {
+  int count = 0;
+  bool inside = false;
+  for (const char c : text) {
+    const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!blank && !inside) ++count;
+    inside = !blank;
+  }
+  return count;
+}
+
+bool is_time_kind(const std::string& kind) {
+  static constexpr std::array<const char*, 5> kKinds{"compute", "hbm_bandwidth", "bubble", "host",
+                                                     "prefill_interference"};
+  return kind.starts_with("link:") || std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
+}
+
+/// "throughput" is the course's word for any kind of time but latency.
+bool same_kind(const std::string& told, const std::string& right) {
+  return told == right || (told == "throughput" && is_time_kind(right));
+}
+
+bool close(const CitedQuantity& cited, const Figure& figure) {
+  return cited.unit == figure.unit &&
+         std::fabs(cited.value - figure.value) <= kTolerance * std::fabs(figure.value);
+}
+
+std::string figure_list(const std::vector<Figure>& figures) {
+  std::string list;
+  for (const Figure& f : figures) list += (list.empty() ? "" : ", ") + f.label + " " + text(f);
+  return list;
+}
+
+Verdict grade_constraint(const DrillAnswer::Scenario& told, const DrillSolution& solution) {
+  const BindingConstraint& right = solution.findings.binding;
+  if (told.constraint.kind.empty()) return {false, "no constraint is named"};
+  if (told.constraint.kind == "memory") {
+    return {false, "\"memory\" is not a constraint: state, activations, logits, weights or kv_cache?"};
+  }
+  if (!same_kind(told.constraint.kind, right.kind)) {
+    return {false, "names " + told.constraint.kind + ", but " + right.statement};
+  }
+  const std::vector<CitedQuantity> cited = cited_quantities(told.constraint.statement);
+  if (cited.empty()) return {false, "names " + told.constraint.kind + " without a number and its unit"};
+  for (const CitedQuantity& c : cited) {
+    for (const Figure& f : solution.figures) {
+      if (close(c, f))
+        return {true, "names " + told.constraint.kind + " and its " + f.label + ", " + text(f)};
+    }
+  }
+  return {false, "no number of its statement is within " + format_percent(kTolerance) + " of " +
+                     figure_list(solution.figures)};
+}
+
+std::vector<std::pair<const char*, std::int32_t>> used_axes(const Plan& plan) {
+  std::vector<std::pair<const char*, std::int32_t>> used;
+  for (const auto& [axis, degree] :
+       {std::pair{"dp", plan.dp}, {"tp", plan.tp}, {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}}) {
+    if (degree > 1) used.emplace_back(axis, degree);
+  }
+  return used;
+}
+
+Verdict grade_axes(const DrillAnswer::Scenario& told) {
+  if (told.no_plan) return {true, "no plan, so no axis to defend"};
+  if (!told.plan) return {false, "no plan is given"};
+  const auto used = used_axes(*told.plan);
+  if (used.empty()) return {false, "no axis has a degree above 1"};
+  for (const auto& [axis, degree] : used) {
+    const auto same = [&, name = std::string(axis)](const DrillAnswer::Axis& x) { return x.axis == name; };
+    const auto at = std::find_if(told.axes.begin(), told.axes.end(), same);
+    if (at == told.axes.end())
+      return {false, std::string(axis) + " " + std::to_string(degree) + " is used and not defended"};
+    if (cited_quantities(at->why).empty()) {
+      return {false, std::string(axis) + " " + std::to_string(degree) +
+                         " is defended without a number and its unit"};
+    }
+  }
+  return {true, "each of " + std::to_string(used.size()) + " axes cites a number"};
+}
+
+Verdict grade_failure_mode(const DrillAnswer::Scenario& told) {
+  if (words(told.failure_mode.statement) < kWordsMin) return {false, "no accepted failure mode is stated"};
+  if (words(told.failure_mode.symptom) < kWordsMin)
+    return {false, "the failure mode has no symptom to watch for"};
+  if (told.failure_mode.symptom == told.failure_mode.statement) {
+    return {false, "the symptom repeats the statement: say what would be seen"};
+  }
+  return {true, "stated, with its symptom"};
+}
+
+Verdict grade_unknowns(const DrillAnswer::Scenario& told) {
+  const auto says = [](const std::string& u) { return words(u) >= 1; };
+  const auto named = std::count_if(told.unknowns.begin(), told.unknowns.end(), says);
+  if (named == 0) return {false, "nothing that the model does not know is named"};
+  return {true, std::to_string(named) + " named"};
+}
+
+Verdict grade_product(const DrillAnswer::Scenario& told, const DrillScenario& scenario,
+                      const DrillSolution& solution, const DrillReader& reader) {
+  if (!told.no_plan && !told.plan) {
+    return {false,
+            "no plan is given; its degrees must multiply to " + std::to_string(solution.gpus) + " GPUs"};
+  }
+  if (!told.no_plan && !solution.plan)
+    return {false, "no plan exists: " + solution.findings.binding.statement};
+  if (const auto wrong = scenario.wrong(told.no_plan ? std::nullopt : told.plan, reader))
+    return {false, *wrong};
+  if (told.no_plan) return {true, "no plan exists"};
+  return {true, canonical(*told.plan) + " is legal on " + std::to_string(solution.gpus) + " GPUs"};
+}
+
+}  // namespace
+
+std::vector<std::string> constraint_kinds() {
+  return {"state",        "activations",         "logits",  "weights", "kv_cache",
+          "compute",      "hbm_bandwidth",       "latency", "bubble",  "link:node",
+          "link:network", "critical_batch",      "host",    "none",    "throughput",
+          "memory",       "prefill_interference"};
+}
+
+DrillGrade grade_drill(const Drill& drill, const DrillAnswer& answer, const DrillReader& reader) {
+  DrillGrade grade;
+  grade.drill = drill.number;
+  for (const DrillScenario& scenario : drill.scenarios) {
+    const std::string id = scenario.id;
+    const auto same = [&](const DrillAnswer::Scenario& s) { return s.id == id; };
+    const auto told = std::find_if(answer.scenarios.begin(), answer.scenarios.end(), same);
+    const auto add = [&](const char* rubric, const Verdict& v) {
+      grade.lines.push_back({id, rubric, v.passed, v.reason});
+    };
+    if (told == answer.scenarios.end()) {
+      for (const char* rubric : {"constraint", "axes", "failure_mode", "unknowns", "product"}) {
+        add(rubric, {false, "the scenario is not answered"});
+      }
+      continue;
+    }
+    const DrillSolution solution = solve_scenario(scenario, reader);
+    add("constraint", grade_constraint(*told, solution));
+    add("axes", grade_axes(*told));
+    add("failure_mode", grade_failure_mode(*told));
+    add("unknowns", grade_unknowns(*told));
+    add("product", grade_product(*told, scenario, solution, reader));
+  }
+  grade.passed =
+      std::all_of(grade.lines.begin(), grade.lines.end(), [](const DrillLine& l) { return l.passed; });
+  return grade;
+}
+
+}  // namespace shardplan
