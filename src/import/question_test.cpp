@@ -170,7 +170,9 @@ TEST(QuestionModel, ByNameAliasAndPreset) {
 class ModelFiles : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(::testing::TempDir()) / "shardplan_question_test";
+    folder_ = std::filesystem::path(::testing::TempDir()) /
+              (std::string("shardplan_") +
+               ::testing::UnitTest::GetInstance()->current_test_info()->name());  // tests run side by side
     std::filesystem::create_directories(folder_ / "empty");
     std::ofstream(folder_ / "config.json") << test_catalog().models[0].config;
     std::ofstream(folder_ / "broken.json") << "{\"hidden_size\": ";
