@@ -27,7 +27,13 @@ class BlockTexts {
   BlockTexts(const TraceReading& reading, const TraceBlock& block) : reading_(reading), block_(block) {}
 
   std::string expression() const {
-    return block_.formula != nullptr ? expression_text(*block_.body, symbol_name) : caller_text(*block_.body);
+    return block_.formula != nullptr ? body_text(*block_.body) : caller_text(*block_.body);
+  }
+  /// In a formula's own symbols; calls of others by their numbers.
+  std::string body_text(const TraceNode& node) const {
+    return expression_text(node, [this](const TraceNode& n) -> std::optional<std::string> {
+      return n.op == TraceOp::kFormula ? number_text(n) : symbol_name(n);
+    });
   }
   std::string substituted() const { return expression_text(*block_.body, values()); }
 
@@ -48,6 +54,9 @@ class BlockTexts {
   }
 
  private:
+  std::string number_text(const TraceNode& n) const {
+    return "[" + std::to_string(reading_.number_of(n)) + "]";
+  }
   /// The atoms of a body whose own operation is not one of them.
   TraceAtom values() const {
     const TraceNode* top = block_.body;
@@ -59,7 +68,7 @@ class BlockTexts {
   /// Outside of formulas: names of inputs and steps, numbers of formula calls.
   std::string caller_text(const TraceNode& node) const {
     return expression_text(node, [this](const TraceNode& n) -> std::optional<std::string> {
-      if (n.op == TraceOp::kFormula) return "[" + std::to_string(reading_.number_of(n)) + "]";
+      if (n.op == TraceOp::kFormula) return number_text(n);
       if (n.op == TraceOp::kNamed || n.op == TraceOp::kLeaf) return n.name;
       return std::nullopt;
     });
@@ -68,8 +77,6 @@ class BlockTexts {
   const TraceReading& reading_;
   const TraceBlock& block_;
 };
-
-std::string step_expression(const TraceNode& step) { return expression_text(*step.operands[0], symbol_name); }
 
 /// "= a" lines below a first line, all indented alike; an expression that is its own value is shown once.
 std::string equation(const std::string& first, const std::string& indent,
@@ -106,7 +113,7 @@ std::string formula_text(const TraceBlock& block, const BlockTexts& texts) {
   std::string text = number + block.title + "  (" + std::string(block.formula->id) + ")\n";
   text += equation("", "    ", {texts.expression(), texts.substituted(), value_text(*block.result)});
   for (const TraceNode* step : block.steps) {
-    text += equation(step->name + " ", "      ", {step_expression(*step), value_text(*step)});
+    text += equation(step->name + " ", "      ", {texts.body_text(*step->operands[0]), value_text(*step)});
   }
   text += symbols_text(block, texts);
   text += wrap(std::string(block.formula->assumes), "    assumes: ", "      ");
@@ -126,7 +133,7 @@ Json block_json(const TraceBlock& block, const BlockTexts& texts) {
   }
   for (const TraceNode* step : block.steps) {
     steps.push_back({{"name", step->name},
-                     {"expression", step_expression(*step)},
+                     {"expression", texts.body_text(*step->operands[0])},
                      {"value", step->value},
                      {"unit", unit_text(*step)}});
   }

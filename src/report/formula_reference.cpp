@@ -1,23 +1,36 @@
 #include "report/formula_reference.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "estimate/formulas.h"
 #include "report/layout.h"
 #include "report/table.h"
 #include "report/trace_text.h"
+#include "report/trace_walk.h"
 #include "units/format.h"
 
 namespace shardplan {
 namespace {
 
+/// Symbols by name; another formula as a function of what it is given.
+std::optional<std::string> reference_name(const TraceNode& node) {
+  if (node.op != TraceOp::kFormula) return symbol_name(node);
+  std::string arguments;
+  for (const TraceNode* symbol : symbols_of(node)) {
+    arguments += (arguments.empty() ? "" : ", ") + expression_text(*symbol->operands[0], reference_name);
+  }
+  return std::string(node.formula->id) + "(" + arguments + ")";
+}
+
 void add_steps(const TraceNode& node, std::vector<FormulaEntry::Step>& steps) {
+  if (node.op == TraceOp::kFormula || node.op == TraceOp::kSymbol) return;
   for (const auto& operand : node.operands) add_steps(*operand, steps);
   if (node.op != TraceOp::kNamed) return;
   for (const FormulaEntry::Step& s : steps) {
     if (s.name == node.name) return;
   }
-  steps.push_back({node.name, expression_text(*node.operands[0], symbol_name)});
+  steps.push_back({node.name, expression_text(*node.operands[0], reference_name)});
 }
 
 /// The inputs of a worked example as leaves of a trace.
@@ -71,18 +84,29 @@ void add_symbols(FormulaEntry& entry) {
       detail::fields(inputs));
 }
 
+void add_form(std::string expression, FormulaEntry& entry) {
+  if (entry.expression.empty()) {
+    entry.expression = std::move(expression);
+  } else if (expression != entry.expression && std::find(entry.other_forms.begin(), entry.other_forms.end(),
+                                                         expression) == entry.other_forms.end()) {
+    entry.other_forms.push_back(std::move(expression));
+  }
+}
+
 template <class F>
 FormulaEntry entry_of() {
   FormulaEntry entry;
   entry.info = &F::info;
   entry.reference = find_citation(F::info.citation.id)->reference;
-  const auto result = call<F>(traced_inputs<F>(F::examples[0].in));
-  const TraceNode& node = result.raw().node();
-  entry.unit = unit_text(node);
-  entry.expression = expression_text(*node.operands[0], symbol_name);
-  add_steps(*node.operands[0], entry.steps);
   add_symbols<F>(entry);
-  for (const auto& example : F::examples) entry.examples.push_back(worked_example<F>(example));
+  for (const auto& example : F::examples) {
+    const auto result = call<F>(traced_inputs<F>(example.in));
+    const TraceNode& node = result.raw().node();
+    add_form(expression_text(*node.operands[0], reference_name), entry);
+    add_steps(*node.operands[0], entry.steps);
+    entry.unit = unit_text(node);
+    entry.examples.push_back(worked_example<F>(example));
+  }
   return entry;
 }
 
@@ -125,6 +149,7 @@ std::string markdown_entry(const FormulaEntry& entry) {
   std::string text = "### " + id + "\n\n";
   text += std::string(entry.info->title) + (entry.unit.empty() ? "" : ", in " + entry.unit) + "\n\n";
   text += "    " + entry.expression + "\n\n";
+  for (const std::string& form : entry.other_forms) text += "or, by the inputs,\n\n    " + form + "\n\n";
   for (const FormulaEntry::Step& s : entry.steps) text += "- " + s.name + " = `" + s.expression + "`\n";
   if (!entry.steps.empty()) text += '\n';
   text += markdown_symbols(entry) + '\n';
@@ -167,7 +192,11 @@ std::string formulas_table() {
 std::string formula_text(const FormulaEntry& entry) {
   const std::string unit = entry.unit.empty() ? "" : " [" + entry.unit + "]";
   std::string text = std::string(entry.info->id) + ": " + std::string(entry.info->title) + unit + "\n\n";
-  text += wrap(entry.expression, "    ", "        ") + "\n";
+  text += wrap(entry.expression, "    ", "        ");
+  for (const std::string& form : entry.other_forms) {
+    text += "  or, by the inputs,\n" + wrap(form, "    ", "        ");
+  }
+  text += '\n';
   for (const FormulaEntry::Step& s : entry.steps) {
     text += wrap(s.expression, "    " + s.name + " = ", "        ");
   }
@@ -202,6 +231,7 @@ Json formula_json(const FormulaEntry& entry) {
             {"reference", entry.reference},
             {"where", std::string(entry.info->citation.where)}}},
           {"expression", entry.expression},
+          {"other_forms", entry.other_forms},
           {"symbols", symbols},
           {"steps", steps},
           {"assumes", std::string(entry.info->assumes)},

@@ -42,6 +42,7 @@ struct FormulaEntry {
   std::string reference;  // the work that is cited
   std::string unit;
   std::string expression;
+  std::vector<std::string> other_forms;  // of other examples, where the inputs decide which form holds
   std::vector<Symbol> symbols;
   std::vector<Step> steps;
   std::vector<WorkedExample> examples;

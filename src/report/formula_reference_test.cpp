@@ -24,6 +24,7 @@ TEST(FormulaReference, HasEveryFormulaWithItsExamplesHolding) {
 TEST(FormulaReference, EverySymbolHasWordsAndIsUsed) {
   for (const FormulaEntry& entry : formula_entries()) {
     std::string all = entry.expression;
+    for (const auto& form : entry.other_forms) all += " " + form;
     for (const auto& step : entry.steps) all += " " + step.expression;
     for (const auto& symbol : entry.symbols) {
       EXPECT_FALSE(symbol.meaning.empty()) << entry.info->id << " " << symbol.symbol;

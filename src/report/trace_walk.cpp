@@ -45,6 +45,16 @@ class Reader {
     calls_under(body);
   }
 
+  static TraceBlock parts(const TraceNode& node) {
+    TraceBlock block;
+    block.title = node.name;
+    block.formula = node.formula;
+    block.result = &node;
+    block.body = node.operands[0].get();
+    collect(*block.body, block);
+    return block;
+  }
+
   TraceReading take() {
     std::sort(reading_.numbers.begin(), reading_.numbers.end());
     return std::move(reading_);
@@ -58,28 +68,33 @@ class Reader {
     if (!fresh) {
       // The same call at another address: its inputs are shown, but must be known by their own addresses too.
       if (!walked_.try_emplace(&node, true).second) return;
-      for (const TraceNode* symbol : parts(node).symbols) calls_under(binding_of(*symbol));
-      return;
+      return inputs_of(parts(node));
     }
     walked_.try_emplace(&node, true);
     TraceBlock block = parts(node);
     block.number = known->second;
-    const std::vector<const TraceNode*> symbols = block.symbols;
-    reading_.blocks.push_back(std::move(block));
-    for (const TraceNode* symbol : symbols) calls_under(binding_of(*symbol));
+    reading_.blocks.push_back(block);
+    inputs_of(block);
   }
 
-  static TraceBlock parts(const TraceNode& node) {
-    TraceBlock block;
-    block.title = node.name;
-    block.formula = node.formula;
-    block.result = &node;
-    block.body = node.operands[0].get();
-    collect(*block.body, block);
-    return block;
+  /// The calls that a block rests on: those inside its body, then those that made its inputs.
+  void inputs_of(const TraceBlock& block) {
+    calls_inside(*block.body);
+    for (const TraceNode* symbol : block.symbols) calls_under(binding_of(*symbol));
+  }
+
+  void calls_inside(const TraceNode& node) {
+    if (node.op == TraceOp::kFormula) return call(node);
+    if (node.op == TraceOp::kSymbol) return;
+    for (const auto& operand : node.operands) calls_inside(*operand);
   }
 
   static void collect(const TraceNode& node, TraceBlock& block) {
+    if (node.op == TraceOp::kFormula) {
+      // A formula inside the body uses this one's symbols through its own.
+      for (const TraceNode* inner : parts(node).symbols) collect(*inner->operands[0], block);
+      return;
+    }
     auto& list = node.op == TraceOp::kSymbol ? block.symbols : block.steps;
     if (node.op == TraceOp::kSymbol || node.op == TraceOp::kNamed) {
       const bool known = std::any_of(list.begin(), list.end(), [&](auto* n) { return n->name == node.name; });
@@ -117,6 +132,8 @@ TraceReading read_trace(const TraceRoots& roots) {
   for (const auto& [name, node] : roots) reader.result(name, *node);
   return reader.take();
 }
+
+std::vector<const TraceNode*> symbols_of(const TraceNode& result) { return Reader::parts(result).symbols; }
 
 const TraceNode& binding_of(const TraceNode& symbol) {
   const TraceNode* at = symbol.operands[0].get();

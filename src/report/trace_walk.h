@@ -33,6 +33,9 @@ struct TraceReading {
 
 TraceReading read_trace(const TraceRoots& roots);
 
+/// The symbols of a formula's result, in the order of its expression.
+std::vector<const TraceNode*> symbols_of(const TraceNode& result);
+
 /// What a symbol was bound to, symbols of callers looked through.
 const TraceNode& binding_of(const TraceNode& symbol);
 

@@ -1,0 +1,1 @@
+shardplan catalog clusters

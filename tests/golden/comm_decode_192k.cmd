@@ -1,0 +1,1 @@
+shardplan comm --gpus 8 --bw 300 --latency 5 --bytes 196608

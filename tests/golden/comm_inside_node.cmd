@@ -1,0 +1,1 @@
+shardplan comm --gpus 8 --bw 300 --latency 5 --params 7 --step-ms 700
