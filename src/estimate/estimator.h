@@ -68,6 +68,7 @@ class Estimator {
   template <class N>
   struct Rates;
 
+  bool second_gradient_sharded(const Framework::ExtraGradient& extra, const Plan& plan) const;
   bool keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const;
   /// Width of a weight as it is gathered: FSDP keeps fp32 shards and gathers 16 bits.
   const Sourced<Bytes<>>& gathered_weight() const;

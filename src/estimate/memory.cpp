@@ -64,8 +64,17 @@ double Estimator::stage_parameters(const Plan& plan, int stage, double& expert) 
 
 bool Estimator::keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const {
   using When = Framework::ExtraGradient::When;
-  if (extra.when == When::kBf16) return question_.workload.precision == Precision::kBf16;
+  // In fp16 that framework keeps the fp32 gradients too, but only its shard of them
+  // (second_gradient_sharded).
+  if (extra.when == When::kBf16) return question_.workload.precision != Precision::kFp32;
   return extra.when == When::kAlways || dense_shard_group(plan).count > 1;
+}
+
+bool Estimator::second_gradient_sharded(const Framework::ExtraGradient& extra, const Plan& plan) const {
+  const bool shard_only =
+      extra.when == Framework::ExtraGradient::When::kBf16 && question_.workload.precision != Precision::kBf16;
+  if (shard_only) return plan.zero_stage >= 1;
+  return extra.sharded_from_stage && plan.zero_stage >= *extra.sharded_from_stage;
 }
 
 const Sourced<Bytes<>>& Estimator::gathered_weight() const {
@@ -88,16 +97,23 @@ void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memor
                          degree<N>("dense shards", sharded ? dense_shard_group(plan).count : 1), expert,
                          degree<N>("expert shards", sharded ? expert_shard_group(plan).count : 1)});
   };
-  memory[MemoryTerm::kWeights] = term("weight bytes", kept.weight.value, kept.weight.source, shards.weights);
+  // Where gathered weights are narrower than the shard (FSDP), the shard is the master: it stays divided, and
+  // a stage that keeps whole weights between passes keeps the gathered ones.
+  const auto& gathered = question_.framework.gathered_weight_bytes;
+  const bool whole_beside_shard = gathered && shards.optimizer && !shards.weights;
+  memory[MemoryTerm::kWeights] =
+      term("weight bytes", kept.weight.value, kept.weight.source, shards.weights || whole_beside_shard);
+  if (whole_beside_shard) {
+    memory[MemoryTerm::kWeights] += term("gathered weight bytes", gathered->value, gathered->source, false);
+  }
   memory[MemoryTerm::kGradients] =
       term("gradient bytes", kept.gradient.value, kept.gradient.source, shards.gradients);
   memory[MemoryTerm::kOptimizer] =
       term("optimizer bytes", kept.optimizer(), kept.moments.source, shards.optimizer);
   const auto& extra = question_.framework.extra_gradient;
   if (extra && keeps_extra_gradient(*extra, plan)) {
-    const bool sharded = extra->sharded_from_stage && plan.zero_stage >= *extra->sharded_from_stage;
-    memory[MemoryTerm::kGradients] +=
-        term("second gradient buffer", extra->bytes.value, extra->bytes.source, sharded);
+    memory[MemoryTerm::kGradients] += term("second gradient buffer", extra->bytes.value, extra->bytes.source,
+                                           second_gradient_sharded(*extra, plan));
   }
 }
 

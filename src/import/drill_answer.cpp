@@ -91,8 +91,9 @@ void read_constraint(const JsonNode& node, const std::vector<std::string>& kinds
 }
 
 Plan read_plan(const JsonNode& node) {
-  node.allow_only({"dp", "tp", "pp", "cp", "ep", "etp", "zero", "micro_batch", "interleave", "recompute",
-                   "sequence_parallel"});
+  // The last three are in every plan object that the program prints; they follow from the others.
+  node.allow_only({"dp", "tp", "pp", "cp", "ep", "etp", "zero", "zero_stage", "micro_batch", "interleave",
+                   "recompute", "sequence_parallel", "grad_accumulation", "schedule", "canonical"});
   Plan plan;
   const auto degree = [&](const char* key, std::int32_t& into) {
     if (const JsonNode n = node.find(key)) into = static_cast<std::int32_t>(n.integer(1, kGpusMax));
@@ -106,7 +107,7 @@ Plan read_plan(const JsonNode& node) {
   degree("micro_batch", plan.micro_batch);
   degree("interleave", plan.interleave);
   if (plan.interleave > 1) plan.schedule = Schedule::kInterleaved;
-  if (const JsonNode zero = node.find("zero"))
+  if (const JsonNode zero = node.find(node.find("zero_stage") ? "zero_stage" : "zero"))
     plan.zero_stage = static_cast<std::int8_t>(zero.integer(0, kStageMax));
   plan.sequence_parallel = plan.tp > 1;
   if (const JsonNode sp = node.find("sequence_parallel")) plan.sequence_parallel = sp.boolean();

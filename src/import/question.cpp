@@ -184,8 +184,12 @@ void read_framework(FlagReader& flags, const Catalog& catalog, Question& q) {
                         " bytes a parameter");
   }
   if (q.fixed.zero_stage && !q.framework.zero[static_cast<std::size_t>(*q.fixed.zero_stage)].allowed) {
+    std::string stages;
+    for (std::size_t z = 0; z < q.framework.zero.size(); ++z) {
+      if (q.framework.zero[z].allowed) stages += (stages.empty() ? "one of " : ", ") + std::to_string(z);
+    }
     flags.fail(&Spec::zero, "unsupported",
-               q.framework.name + " has no ZeRO stage " + number_text(*q.fixed.zero_stage), "a stage it has");
+               q.framework.name + " has no ZeRO stage " + number_text(*q.fixed.zero_stage), stages);
   }
 }
 

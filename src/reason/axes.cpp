@@ -23,7 +23,7 @@ std::string hidden_reason(Axis axis, const AxisCost<>& cost, const AxisBandwidth
                      format(once) + (cost.hierarchical ? " tier by tier" : "") + " beside " +
                      window_words(axis) + ", " + format(cost.window) + ": ";
   if (!bandwidth.required) return text + "latency and the inner tiers alone exceed it, no bandwidth hides it";
-  return text + (once <= cost.window ? "it hides" : format(once - cost.window) + " of it is exposed");
+  return text + (once <= cost.window ? "it fits under it" : format(once - cost.window) + " of it is exposed");
 }
 
 std::string exposed_reason(Axis axis, const AxisCost<>& cost, const AxisBandwidth& bandwidth,

@@ -88,13 +88,14 @@ std::string drill_template(const Drill& drill) {
                     "\n";
   for (const DrillScenario& s : drill.scenarios) {
     const std::string table = "scenario." + std::string(s.id);
-    out += "\n[" + table + "]  # " + s.title +
-           "\nno_plan = false  # true: nothing fits; then leave the plan empty\n" +
-           "axes = []  # { axis = \"tp\", why = \"a number with its unit\" } for each degree above 1\n" +
-           "unknowns = []\n\n[" + table +
-           ".constraint]\nkind = \"\"\nstatement = \"\"  # with a number and its unit\n\n[" + table +
-           ".plan]  # dp = 1, tp = 1, ...; what is left out is 1\n\n[" + table +
-           ".failure_mode]\nstatement = \"\"\nsymptom = \"\"\n";
+    out +=
+        "\n[" + table + "]  # " + s.title +
+        "\nno_plan = false  # true: nothing fits; then leave the plan empty\n" +
+        "axes = []  # { axis = \"tp\", why = \"a number with its unit\" } for each degree above 1\n" +
+        "unknowns = []\n\n[" + table +
+        ".constraint]\nkind = \"\"\nstatement = \"\"  # with a number and its unit\n\n[" + table +
+        ".plan]  # dp, tp, pp, cp, ep, micro_batch (left out: 1), zero_stage (0), recompute (\"none\")\n\n[" +
+        table + ".failure_mode]\nstatement = \"\"\nsymptom = \"\"\n";
   }
   return out;
 }

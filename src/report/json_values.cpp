@@ -35,9 +35,9 @@ Json model_json(const Model& model, double state_parameters) {
   }
   Json json{{"name", model.name}};
   if (by_hand) {
-    json["total_params"] = state_parameters;
-    json["active_params"] = nullptr;
-    json["active_params_without_embedding"] = nullptr;
+    json["total_params"] = static_cast<std::int64_t>(state_parameters);
+    json["active_params"] = json["total_params"];       // a shape by hand is dense
+    json["active_params_without_embedding"] = nullptr;  // its embedding is not known
   } else {
     json["total_params"] = count.total;
     json["active_params"] = count.active;

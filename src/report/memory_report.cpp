@@ -76,7 +76,7 @@ std::string floor_lines(const MemoryAnswer& a) {
   const Floor& f = a.floor;
   return "floor    state is " + format(f.state) + ": " + format(f.state_per_gpu) +
          " on each GPU under full sharding, " + (f.feasible ? "at most " : "more than ") + format(f.usable) +
-         " usable; smallest count " + format_count(f.min_gpus) + " GPUs, " +
+         " usable; smallest count " + format_count(f.min_gpus) + (f.min_gpus == 1 ? " GPU, " : " GPUs, ") +
          format_count(f.min_gpus_whole_nodes) + " in whole nodes\n";
 }
 
@@ -179,8 +179,8 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
         {"state_bytes_per_gpu", a.floor.state_per_gpu.raw()},
         {"usable_bytes", a.floor.usable.raw()},
         {"feasible", a.floor.feasible},
-        {"min_gpus", a.floor.min_gpus},
-        {"min_gpus_whole_nodes", a.floor.min_gpus_whole_nodes}}},
+        {"min_gpus", static_cast<std::int64_t>(a.floor.min_gpus)},
+        {"min_gpus_whole_nodes", static_cast<std::int64_t>(a.floor.min_gpus_whole_nodes)}}},
       {"assumed", assumed},
       {"suggestions", suggestions}};
 }

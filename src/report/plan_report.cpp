@@ -148,6 +148,13 @@ std::string plan_text(const Question& q, const Answer& a, const SearchTime& time
   return text + "\n" + census_lines(a.result.census, time) + finding_lines(a) + assumed_lines(q);
 }
 
+namespace {
+
+/// What the reserve holds back for fragmentation; memory's answer says the same.
+Bytes<> fragmentation(const Question& q, const Estimate& e) { return q.cluster.reserve_share.value * e.hbm; }
+
+}  // namespace
+
 Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time) {
   const Census& census = a.result.census;
   Json json{{"schema_version", kSchemaVersion}, {"feasible", a.result.best.has_value()}};
@@ -155,10 +162,11 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   if (a.result.best) {
     const Estimate& best = *a.result.best;
     json["best"] = estimate_json(best);
+    json["best"]["memory"] = memory_json(best.memory, best.hbm, best.usable, fragmentation(q, best));
     json["best"]["memory"]["activation_per_layer_bytes"] = a.layer_activations.raw();
     Json& stages = json["best"]["memory"]["by_stage"] = Json::array();
     for (const MemoryBreakdown<>& m : a.by_stage) {
-      stages.push_back(memory_json(m, best.hbm, best.usable, bytes(0)));
+      stages.push_back(memory_json(m, best.hbm, best.usable, fragmentation(q, best)));
       stages.back()["activation_per_layer_bytes"] = a.layer_activations.raw();
     }
     // No measured run has been compared with this version's times yet: no band is claimed.
@@ -175,6 +183,9 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   json["model"] = model_json(q.model, state_parameters(q.model));
   json["assumed"] = q.assumed;
   json["notes"] = q.notes;
+  json["cluster"] = {{"name", q.cluster.name}, {"gpu", q.cluster.device.name}, {"gpus", q.cluster.gpus}};
+  json["workload"] = {{"sequence_tokens", q.workload.sequence},
+                      {"global_batch_sequences", q.workload.global_batch}};
   return json;
 }
 
