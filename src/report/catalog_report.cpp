@@ -1,6 +1,7 @@
 #include "report/catalog_report.h"
 
 #include <map>
+#include <set>
 
 #include "catalog/parameters.h"
 #include "report/layout.h"
@@ -230,12 +231,15 @@ std::string catalog_entry_text(const CatalogEntry& e) {
   // Sources are long and often shared: numbered below the table, in the order they are met.
   std::map<std::string, std::size_t> numbers;
   std::vector<std::string> sources;
+  std::set<std::string> notes;
   Table table("lrll");
   for (const CatalogEntry::Row& row : e.rows) {
     const std::string from = source_text(row.source);
     const bool own = row.source.id.empty() && row.source.title.empty();
     if (!own && numbers.try_emplace(from, sources.size() + 1).second) sources.push_back(from);
-    table.row({row.what, row.text, own ? "" : "[" + std::to_string(numbers[from]) + "]", row.source.note});
+    // A note that many rows share is read once.
+    const std::string note = notes.insert(row.source.note).second ? row.source.note : "";
+    table.row({row.what, row.text, own ? "" : "[" + std::to_string(numbers[from]) + "]", note});
   }
   text += "\n" + table.text() + "\n";
   for (std::size_t i = 0; i < sources.size(); ++i) {

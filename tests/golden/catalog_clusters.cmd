@@ -1,0 +1,2 @@
+# The clusters.
+shardplan catalog clusters

@@ -1,0 +1,2 @@
+# 192 KiB: 98.4 % is still latency.
+shardplan comm --gpus 8 --bw 300 --latency 5 --bytes 196608
