@@ -38,4 +38,14 @@ struct DrillAnswer {
   std::vector<Scenario> scenarios;
 };
 
+/// The names that an answer may use: scenarios of each drill, kinds of constraint.
+struct DrillForm {
+  struct Ids {
+    int drill = 0;
+    std::vector<std::string> scenarios;
+  };
+  std::vector<Ids> drills;
+  std::vector<std::string> kinds;
+};
+
 }  // namespace shardplan

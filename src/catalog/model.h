@@ -33,7 +33,7 @@ struct Attention {
   std::int64_t window = 0;    // sliding window in tokens, 0 = full attention
   std::int64_t chunk = 0;     // chunked local attention in tokens (Llama 4), 0 = none
   bool key_is_value = false;  // no value projection (Gemma 4, full layers)
-  bool shares_kv = false;     // no key and value projections: reads an earlier layer's cache (Gemma 3n)
+  bool shares_kv = false;     // reads an earlier layer's cache, uses no key and value projections (Gemma 3n)
   bool operator==(const Attention&) const = default;
 };
 

@@ -22,9 +22,6 @@ inline constexpr std::array kWorks{
         "narayanan2021",
         "Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM, 2021, arXiv:2104.04473"},
     Work{
-        "shoeybi2019",
-        "Shoeybi et al., Megatron-LM: Training Multi-Billion Parameter Language Models Using Model Parallelism, 2019, arXiv:1909.08053"},
-    Work{
         "thakur2005",
         "Thakur, Rabenseifner, Gropp, Optimization of Collective Communication Operations in MPICH, IJHPCA 19(1), 2005"},
     Work{
@@ -42,12 +39,6 @@ inline constexpr std::array kWorks{
     Work{
         "dao2023",
         "Dao, FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning, 2023, arXiv:2307.08691"},
-    Work{
-        "liu2023",
-        "Liu, Zaharia, Abbeel, Ring Attention with Blockwise Transformers for Near-Infinite Context, 2023, arXiv:2310.01889"},
-    Work{
-        "deepseek2024",
-        "DeepSeek-AI, DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model, 2024, arXiv:2405.04434"},
     Work{
         "zhao2023",
         "Zhao et al., PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel, 2023, arXiv:2304.11277"},

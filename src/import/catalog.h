@@ -2,8 +2,9 @@
 // source, or loading fails.
 //
 //   const Catalog& c = catalog();
-//   Result<const Device*> d = find_device(c, "H100");   // names and aliases; case, "_", " " and "-" are
-//   alike Result<Cluster> cluster = preset_cluster(c, **find_cluster(c, "course-64"));
+//   Result<const Device*> d = find_device(c, "H100", "--gpu");   // name or alias, however it is spelt
+//   (*d)->memory_reported.label();                               // "torch out-of-memory messages (measured)"
+//   find_device(c, "h100-sxn", "--gpu").error().nearest;         // "h100-sxm"
 //
 // Not here: files that a person writes (cluster_file.h), flags (question.h).
 #pragma once

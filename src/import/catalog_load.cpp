@@ -15,8 +15,7 @@ using Sources = std::map<std::string, Source>;
 constexpr double kNoLimit = 1e30;
 constexpr std::int64_t kMostGpus = 1 << 24;
 
-// Numbers with their source
-// ----------------------------------------------------------------------------
+// Numbers with their source ---------------------------------------------------------------------------------
 
 std::optional<SourceKind> source_kind_named(const std::string& text) {
   for (const SourceKind kind : {SourceKind::kDatasheet, SourceKind::kMeasured, SourceKind::kPublished,
@@ -78,8 +77,7 @@ auto read_by_precision(const JsonNode& node, const Sources& sources, double low,
   return numbers;
 }
 
-// Sources
-// ----------------------------------------------------------------------------
+// Sources ---------------------------------------------------------------------------------------------------
 
 Source read_source(const JsonNode& node, const std::string& id) {
   node.allow_only({"kind", "title", "ref", "date", "note"});
@@ -103,8 +101,7 @@ void read_sources(const JsonNode& root, Catalog& catalog) {
   for (const auto& [id, node] : root.at("sources").members()) catalog.sources[id] = read_source(node, id);
 }
 
-// Devices and fabrics
-// ----------------------------------------------------------------------------
+// Devices and fabrics ---------------------------------------------------------------------------------------
 
 ScaleUp read_scale_up(const JsonNode& node, const Sources& sources) {
   node.allow_only(
@@ -198,8 +195,7 @@ void read_fabrics(const JsonNode& root, Catalog& catalog) {
   }
 }
 
-// Clusters and models
-// ----------------------------------------------------------------------------
+// Clusters and models ---------------------------------------------------------------------------------------
 
 ClusterPreset::PresetTier read_preset_tier(const JsonNode& node, bool outermost, const Catalog& catalog) {
   node.allow_only({"name", "size", "fabric", "oversubscription"});
@@ -257,8 +253,7 @@ void read_models(const JsonNode& root, Catalog& catalog) {
   }
 }
 
-// Frameworks
-// ----------------------------------------------------------------------------
+// Frameworks ------------------------------------------------------------------------------------------------
 
 void read_sharding(const JsonNode& node, const Sources& sources, Framework& f) {
   for (const JsonNode& stage : node.at("zero_stages").items()) {
@@ -347,8 +342,7 @@ void read_frameworks(const JsonNode& root, Catalog& catalog) {
   }
 }
 
-// The whole
-// ----------------------------------------------------------------------------
+// The whole -------------------------------------------------------------------------------------------------
 
 struct Section {
   const char* file;

@@ -68,6 +68,7 @@ TEST(Catalog, ReadsAModelWhenAsked) {
   EXPECT_EQ(model->name, "llama3-8b");
   EXPECT_EQ(model->hidden, 4096);
   EXPECT_EQ(model->source.title, "t");
+  EXPECT_EQ(model->source.id, "llama3-8b");
 }
 
 TEST(Catalog, EveryNumberNeedsAKnownSource) {
@@ -97,8 +98,7 @@ TEST(Catalog, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(load_error(changed("frameworks", R"("1":["optimizer"])", R"("9":["optimizer"])")).code,
             "out_of_range");
   EXPECT_EQ(load_error(changed("fabrics", "0.8", "1.8")).code, "out_of_range");
-  EXPECT_EQ(load_error(changed("models", R"("kind":"published")", R"("kind":"hearsay")")).code,
-            "unknown_name");
+  EXPECT_EQ(load_error(changed("models", R"("kind":"published")", R"("kind":"heard")")).code, "unknown_name");
 }
 
 TEST(Catalog, OneNameMeansOneThing) {

@@ -37,8 +37,7 @@ auto named(const Reader& reader, const JsonNode& node, Find find) {
   return Entry(nullptr);
 }
 
-// A quantity is written "key": "400Gbit/s", or "key_unit": 50e9 in the SI base unit
-// ---------------------------------
+// A quantity is written "key": "400Gbit/s", or "key_unit": 50e9 in the SI base unit -------------------------
 
 template <class Q>
 struct QuantityForm {
@@ -99,8 +98,7 @@ Sourced<Q> read_required(const Reader& reader, const JsonNode& parent, const cha
   return read.value_or(Sourced<Q>{});
 }
 
-// The device
-// ----------------------------------------------------------------------------
+// The device ------------------------------------------------------------------------------------------------
 
 Precision read_precision(const std::string& key, const JsonNode& node) {
   const std::optional<Precision> precision = precision_named(key);
@@ -210,8 +208,7 @@ Device read_inline_device(const Reader& reader, const JsonNode& node, Cluster& c
   return device;
 }
 
-// The tiers
-// ----------------------------------------------------------------------------
+// The tiers -------------------------------------------------------------------------------------------------
 
 Tier read_tier(const Reader& reader, const JsonNode& node, const Device& device) {
   node.allow_only({"name", "size", "fabric", "bandwidth", "bandwidth_bytes_per_s", "latency", "latency_s",

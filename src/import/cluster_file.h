@@ -3,8 +3,7 @@
 //
 //   Result<Cluster> c = read_cluster_file(R"({"device": "h100-sxm", "tiers": [
 //       {"name": "node", "size": 8, "fabric": "scale_up"},
-//       {"name": "network", "size": 64, "bandwidth": "400Gbit/s", "latency": "15us"}]})", "mine.json",
-//       catalog);
+//       {"name": "network", "size": 64, "bandwidth": "400Gbit/s", "latency": "15us"}]})", "mine.json", c);
 //   c->tiers[1].bandwidth.source.kind   // SourceKind::kUser
 //   // "bandwith" instead: where "mine.json: tiers[1].bandwith", nearest "bandwidth"
 //

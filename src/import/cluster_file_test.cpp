@@ -81,7 +81,8 @@ TEST(ClusterFile, TheExampleOfTheDocumentIsReadAndMixesCatalogAndOwnFigures) {
 
 TEST(ClusterFile, DefaultsAreSaid) {
   const Result<Cluster> c = read(R"({"device": {"memory_bytes": 64e9, "memory_bandwidth": "2TB/s",
-    "peak_flops": {"bf16": 300e12}}, "tiers": [{"name": "all", "size": 4, "bandwidth": "100GB/s", "latency": "2us"}]})");
+    "peak_flops": {"bf16": 300e12}},
+    "tiers": [{"name": "all", "size": 4, "bandwidth": "100GB/s", "latency": "2us"}]})");
   ASSERT_TRUE(c) << c.error().where << ": " << c.error().message;
   EXPECT_EQ(c->gpus, 4);
   EXPECT_EQ(c->name, "c.json");
@@ -94,7 +95,8 @@ TEST(ClusterFile, DefaultsAreSaid) {
 TEST(ClusterFile, LikeTakesTheRestFromTheCatalog) {
   const Result<Cluster> c = read(R"({"device": {"like": "H100", "memory": "94GiB"},
     "tiers": [{"name": "node", "size": 8, "fabric": "scale_up", "latency": "9us"},
-              {"name": "network", "size": 16, "fabric": "NDR"}, {"name": "far", "size": 99, "fabric": "NDR"}], "gpus": 16})");
+              {"name": "network", "size": 16, "fabric": "NDR"},
+              {"name": "far", "size": 99, "fabric": "NDR"}], "gpus": 16})");
   ASSERT_TRUE(c) << c.error().where << ": " << c.error().message;
   EXPECT_EQ(c->device.memory_reported.value, gibibytes(94));
   EXPECT_EQ(c->device.memory_bandwidth.value, terabytes_per_s(3));

@@ -193,15 +193,25 @@ std::optional<std::vector<std::int64_t>> ConfigReader::integers_by_layer(Names n
   return std::nullopt;
 }
 
-bool ConfigReader::in_file(Names names) const {
-  return std::any_of(names.begin(), names.end(), [&](const char* name) { return object_.contains(name); });
+std::int64_t ConfigReader::integer_of_layer(Names names, std::int64_t layer, std::int64_t layers,
+                                            std::int64_t most) {
+  const Found found = find(names);
+  if (found.value == nullptr || !found.value->is_array()) return integer(names, most, 0);
+  if (static_cast<std::int64_t>(found.value->size()) != layers) {
+    fail("wrong_length", found.name, fmt::format("{} has {} entries", found.name, found.value->size()),
+         fmt::format("{}, one a layer", layers));
+    return 1;
+  }
+  const json& value = (*found.value)[static_cast<std::size_t>(layer)];
+  const auto number = whole_number(value);
+  if (number && *number >= 0 && *number <= most) return *number;
+  fail("out_of_range", found.name, fmt::format("an entry of {} is {}", found.name, shown(value)),
+       fmt::format("whole numbers from 0 to {}", most));
+  return 1;
 }
 
-bool ConfigReader::is_list(Names names) const {
-  return std::any_of(names.begin(), names.end(), [&](const char* name) {
-    const auto it = object_.find(name);
-    return it != object_.end() && it->is_array();
-  });
+bool ConfigReader::in_file(Names names) const {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return object_.contains(name); });
 }
 
 void ConfigReader::note_unread() {

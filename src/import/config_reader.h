@@ -64,8 +64,10 @@ class ConfigReader {
   std::optional<std::vector<std::int64_t>> integers_by_layer(Names names, std::int64_t layers,
                                                              std::int64_t most);
 
+  /// The entry of one layer, or the single number, without a look at the other layers.
+  std::int64_t integer_of_layer(Names names, std::int64_t layer, std::int64_t layers, std::int64_t most);
+
   bool in_file(Names names) const;
-  bool is_list(Names names) const;
   /// Fields that another one decides: a list of layers makes the count of dense first layers idle.
   void set_aside(Names names) { read_.insert(names.begin(), names.end()); }
   void assume(std::string line) { assumed_.push_back(std::move(line)); }

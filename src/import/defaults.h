@@ -32,11 +32,14 @@ inline constexpr Bytes<> kGradientWidth = bytes(2);
 // What `memory` takes for the axes that are not told.
 inline constexpr std::int8_t kMemoryZeroStage = 3;
 inline constexpr std::int32_t kMemoryMicroBatch = 1;
-inline constexpr std::int32_t kInterleavedChunks =
-    2;  // model chunks a rank, for --schedule interleaved without more
+/// Model chunks a rank, for --schedule interleaved without --interleave.
+inline constexpr std::int32_t kInterleavedChunks = 2;
 
 /// Feed-forward width of a model given by hand without --ffn, in units of the hidden size; two matrices.
 inline constexpr std::int64_t kFfnOverHidden = 4;
+
+/// A shape by hand that counts to this many times more or less than --params is remarked upon.
+inline constexpr double kHandCountFactor = 1.5;
 
 /// A token batch may move by this share to become a multiple of the GPUs.
 inline constexpr double kBatchRounding = 0.05;

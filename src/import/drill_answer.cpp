@@ -17,8 +17,6 @@
 namespace shardplan {
 namespace {
 
-// An answer is a page of text.
-constexpr std::size_t kBytesMax = std::size_t{1} << 20;
 constexpr int kDepthMax = 16;
 constexpr std::size_t kScenariosMax = 64, kListMax = 256, kTextMax = 4096;
 constexpr std::int64_t kDrillMax = 1000, kStageMax = 3;
@@ -206,9 +204,9 @@ Error with_line(Error error, const std::string& document, const Lines& lines) {
 
 Result<DrillAnswer> read_drill_answer(std::string_view text, const std::string& where,
                                       const DrillForm& form) {
-  if (text.size() > kBytesMax) {
+  if (text.size() > static_cast<std::size_t>(kDrillAnswerBytesMax)) {
     return Error{"too_large", "an answer of " + std::to_string(text.size()) + " bytes", where,
-                 "at most " + std::to_string(kBytesMax), ""};
+                 "at most " + std::to_string(kDrillAnswerBytesMax), ""};
   }
   nlohmann::json json;
   Lines lines;

@@ -7,24 +7,17 @@
 // Text that starts with "{" is JSON. Not here: grading (reason/drill_rubric.h).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "catalog/drill_answer.h"
 #include "catalog/result.h"
 
 namespace shardplan {
 
-/// The names that an answer may use: scenarios of each drill, kinds of constraint.
-struct DrillForm {
-  struct Ids {
-    int drill = 0;
-    std::vector<std::string> scenarios;
-  };
-  std::vector<Ids> drills;
-  std::vector<std::string> kinds;
-};
+/// Bytes that an answer file may have: a page of text is enough.
+inline constexpr std::int64_t kDrillAnswerBytesMax = std::int64_t{1} << 20;
 
 /// Where `where` has to name a line, it is FILE:LINE: PATH; JSON has no lines, there it is FILE: PATH.
 Result<DrillAnswer> read_drill_answer(std::string_view text, const std::string& where, const DrillForm& form);

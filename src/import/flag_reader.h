@@ -3,8 +3,7 @@
 //
 //   FlagReader flags(spec);
 //   std::optional<std::int64_t> gpus = flags.integer(&QuestionSpec::gpus, 1, kGpusMax);
-//   if (flags.error()) return *flags.error();   // where: "--gpus", expected: "a whole number between 1 and
-//   ..."
+//   if (flags.error()) return *flags.error();   // where: "--gpus", expected: "a whole number between ..."
 //
 // Not here: defaults, conflicts between flags (question.cpp).
 #pragma once

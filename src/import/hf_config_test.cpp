@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catalog/parameters.h"
+#include "import/hf_architectures.h"
 
 namespace shardplan {
 namespace {
@@ -14,9 +15,10 @@ using nlohmann::json;
 
 json llama() {
   return json::parse(R"({"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":4096,
-    "intermediate_size":14336,"max_position_embeddings":131072,"num_attention_heads":32,"num_hidden_layers":32,
-    "num_key_value_heads":8,"head_dim":128,"attention_bias":false,"mlp_bias":false,"tie_word_embeddings":false,
-    "torch_dtype":"bfloat16","vocab_size":128256})");
+                         "intermediate_size":14336,"max_position_embeddings":131072,"num_attention_heads":32,
+                         "num_hidden_layers":32,"num_key_value_heads":8,"head_dim":128,"attention_bias":false,
+                         "mlp_bias":false,"tie_word_embeddings":false,"torch_dtype":"bfloat16",
+                         "vocab_size":128256})");
 }
 json mixtral() {
   return json::parse(R"({"model_type":"mixtral","hidden_size":4096,"intermediate_size":14336,
@@ -48,7 +50,8 @@ TEST(HfConfig, ReadsLlama) {
 
 TEST(HfConfig, ReadsGpt2AndGpt3) {
   const auto gpt3 = json::parse(
-      R"({"model_type":"gpt2","n_layer":96,"n_embd":12288,"n_head":96,"n_positions":2048,"vocab_size":50257})");
+      R"({"model_type":"gpt2","n_layer":96,"n_embd":12288,"n_head":96,"n_positions":2048,
+          "vocab_size":50257})");
   EXPECT_EQ(total(read(gpt3)), 174'604'259'328);
   // An empty file of a known class is that class's default shape.
   const auto small = read(json{{"model_type", "gpt2"}});
@@ -129,6 +132,22 @@ TEST(HfConfig, AnUnknownArchitectureIsAnErrorWithTheNearest) {
   EXPECT_EQ(read(json{{"model_type", 3}, {"architectures", {nullptr}}}).error().code, "missing_field");
 }
 
+// A table row that is not JSON, or a name that two rows claim, would otherwise show up as a missing field.
+TEST(HfConfig, TheTableOfArchitecturesIsSound) {
+  std::vector<std::string> names = architecture_names();
+  for (const std::string& name : names) {
+    const Architecture* row = architecture_named(name);
+    ASSERT_NE(row, nullptr) << name;
+    EXPECT_TRUE(json::parse(row->defaults, nullptr, false).is_object()) << name;
+    const auto bare = read(json{{"model_type", name}});
+    if (!bare) {
+      EXPECT_TRUE(bare.error().code == "missing_field" || bare.error().code == "out_of_range") << name;
+    }
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
 TEST(HfConfig, TyingIsReadFromEitherLevel) {
   EXPECT_TRUE(read(llama(), {{"tie_word_embeddings", true}})->tied_embeddings);
   json inner = llama();
@@ -142,7 +161,8 @@ TEST(HfConfig, TyingIsReadFromEitherLevel) {
 
 TEST(HfConfig, Falcon180bHasAHeadOfItsOwnWithoutTheFlag) {
   const auto falcon = json::parse(R"({"model_type":"falcon","hidden_size":14848,"num_hidden_layers":80,
-    "num_attention_heads":232,"num_kv_heads":8,"new_decoder_architecture":true,"vocab_size":65024,"bias":false})");
+                                      "num_attention_heads":232,"num_kv_heads":8,
+                                      "new_decoder_architecture":true,"vocab_size":65024,"bias":false})");
   const auto model = read(falcon);
   EXPECT_EQ(total(model), 179'522'565'120);
   EXPECT_TRUE(assumes(*model, "Falcon-180B"));
@@ -205,7 +225,8 @@ TEST(HfQuantization, PatternsThatAreNotConverted) {
       {"group_0":{"weights":{"num_bits":4,"group_size":32}}}})");
   EXPECT_EQ(ignored->quantization.not_converted, std::vector<std::string>{"lm_head"});
   const auto trimmed = quantized(
-      R"({"quant_method":"fp8","modules_to_not_convert_first":["lm_head"],"modules_to_not_convert_count":63})");
+      R"({"quant_method":"fp8","modules_to_not_convert_first":["lm_head"],
+          "modules_to_not_convert_count":63})");
   EXPECT_EQ(trimmed->quantization.not_converted, std::vector<std::string>{"lm_head"});
   EXPECT_TRUE(assumes(*trimmed, "1 of 63 names"));
 }

@@ -235,6 +235,21 @@ TEST(HfCorpus, DeepSeekV4FlashIsNearItsHeadline) {
   EXPECT_EQ(model->quantization.expert_bits, 4);
 }
 
+// The prediction module has no compressor (its ratio, the 44th, is 0) and a head of streams of its own; it
+// shares embedding and head with the model.
+TEST(HfCorpus, DeepSeekV4FlashPredictionModuleByHand) {
+  if (!corpus_is_there()) GTEST_SKIP() << "1 hand-counted module not compared: " << kCorpus << " is absent";
+  const auto model = read("deepseek-v4-flash.json");
+  ASSERT_TRUE(model);
+  constexpr std::int64_t h = 4096, rank = 1024, query = 64 * 512, streams = 4;
+  constexpr std::int64_t attention =
+      h * rank + rank + rank * query + h * 512 + 512 + query * rank + 8 * rank * h + 64;
+  constexpr std::int64_t experts = 256 * h + 256 + (256 + 1) * 3 * h * 2048;
+  constexpr std::int64_t connections = 2 * (24 * streams * h + 24 + 3);
+  constexpr std::int64_t head = streams * streams * h + streams + 1;
+  EXPECT_EQ(extra(*model, "mtp"), attention + experts + connections + 2 * h + 2 * h * h + 3 * h + head);
+}
+
 TEST(HfCorpus, QuantizationIsRead) {
   if (!corpus_is_there()) GTEST_SKIP() << "4 quantized configs not compared: " << kCorpus << " is absent";
   const auto method = [](const char* file) { return read(file)->quantization; };

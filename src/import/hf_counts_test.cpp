@@ -36,6 +36,23 @@ TEST(HfCounts, CheckpointsMatchToTheLastParameter) {
   EXPECT_EQ((*file)["rows"].size(), 14U);
 }
 
+// Configs of a few fields against the classes that define them: checks each class default, and flags that no
+// checkpoint above sets (biases, shared keys, latent experts, layer patterns).
+TEST(HfCounts, ReferenceClassesBuildTheSameNumberOfParameters) {
+  constexpr std::size_t kRows = 76;
+  const auto text = read_text_file(SHARDPLAN_SOURCE_DIR "/tests/data/reference_counts.json");
+  ASSERT_TRUE(text) << text.error().message;
+  const auto file = parse_json(*text, "reference_counts.json");
+  ASSERT_TRUE(file) << file.error().message;
+  for (const json& row : (*file)["rows"]) {
+    SCOPED_TRACE(row["config"].dump());
+    const auto model = import_hf_config(row["config"].dump(), "config.json");
+    ASSERT_TRUE(model) << model.error().where << ": " << model.error().message;
+    EXPECT_EQ(count_parameters(*model).total, row["parameters"].get<std::int64_t>());
+  }
+  EXPECT_EQ((*file)["rows"].size(), kRows);
+}
+
 struct Counts {
   std::int64_t total = 0, active = 0, active_without_embedding = 0;  // 0 = not compared
 };

@@ -256,14 +256,6 @@ std::vector<std::int64_t> dense_widths(ConfigReader& r, const Traits& t, std::in
   return *widths;
 }
 
-/// One number of a field that is a number, or a list with one entry a layer.
-std::int64_t of_layer(ConfigReader& r, Names names, std::int64_t layer, std::int64_t layers,
-                      std::int64_t most) {
-  const auto values = r.is_list(names) ? r.integers_by_layer(names, layers, most) : std::nullopt;
-  if (values) return (*values)[at(layer)];
-  return r.integer(names, most, 0);
-}
-
 std::int64_t shared_width(ConfigReader& r, const Traits& t, std::int64_t layer, std::int64_t layers,
                           std::int64_t width) {
   switch (t.shared) {
@@ -275,7 +267,7 @@ std::int64_t shared_width(ConfigReader& r, const Traits& t, std::int64_t layer, 
       return r.optional_integer({t.shared_width}, kMlpWidthMax).value_or(0);
     case SharedExperts::kOneDense:
       if (!r.in_file({"num_shared_expert"})) return width;
-      return product(of_layer(r, {"num_shared_expert"}, layer, layers, kExpertsMax),
+      return product(r.integer_of_layer({"num_shared_expert"}, layer, layers, kExpertsMax),
                      r.integer(kWidthNames, kMlpWidthMax));
   }
   return 0;
@@ -392,9 +384,9 @@ void set_windows(ConfigReader& r, const Traits& /*t*/, const std::vector<std::st
 MoeMlp read_experts(ConfigReader& r, const Traits& t, std::int64_t layer, std::int64_t layers) {
   MoeMlp m;
   m.gated = t.gated;
-  m.experts = of_layer(r, kExpertNames, layer, layers, kExpertsMax);
-  m.top_k = of_layer(r, kTopKNames, layer, layers, kExpertsMax);
-  m.width = of_layer(r, {t.expert_width}, layer, layers, kMlpWidthMax);
+  m.experts = r.integer_of_layer(kExpertNames, layer, layers, kExpertsMax);
+  m.top_k = r.integer_of_layer(kTopKNames, layer, layers, kExpertsMax);
+  m.width = r.integer_of_layer({t.expert_width}, layer, layers, kMlpWidthMax);
   m.shared_width = shared_width(r, t, layer, layers, m.width);
   m.shared_gate = t.shared_gate && m.shared_width > 0;
   m.expert_bias = t.expert_bias;

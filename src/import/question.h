@@ -4,12 +4,10 @@
 //   spec.model = "llama3-70b";  spec.gpu = "h100";  spec.gpus = "64";
 //   Result<Question> q = build_question(spec, catalog());
 //   q->cluster.tiers[1].bandwidth   // 400 Gbit/s x what rings reach, with both sources
-//   q->assumed                      // {"h100-sxm: its usual node of 8 and fabric ib-ndr-400", "sequence
-//   4096", ...}
+//   q->assumed                      // "h100-sxm: its usual node of 8 and fabric ib-ndr-400", ...
 //
 // Every flag is a text here, as it was typed: an adapter copies, it neither parses nor knows a default.
-// Not here: which plans are legal for a model (graph/legality.h), names and numbers of the catalog
-// (catalog.h).
+// Not here: which plans are legal for a model (graph/space.h), names and numbers of the catalog (catalog.h).
 #pragma once
 
 #include <optional>
@@ -40,8 +38,7 @@ struct QuestionSpec {
   Flag dp, tp, pp, cp, ep, etp, zero, micro_batch, interleave, schedule, recompute, sp;
 };
 
-/// A flag as adapters need it: its spelling, where its text goes, one line of help with the unit of a bare
-/// number.
+/// A flag as adapters need it: its spelling, where its text goes, one line of help that names the unit.
 struct QuestionFlag {
   const char* flag;
   QuestionSpec::Flag QuestionSpec::*text;
@@ -67,8 +64,7 @@ struct MemoryPlan {
   Plan plan;
   std::vector<std::string> assumed;
 };
-/// Full sharding (ZeRO-3), micro-batch 1, as many micro-batches as pipeline stages, dp = the GPUs that
-/// remain.
+/// Full sharding (ZeRO-3), micro-batch 1, micro-batches as pipeline stages, dp = the GPUs that remain.
 Result<MemoryPlan> default_memory_plan(const Question& question);
 
 }  // namespace shardplan

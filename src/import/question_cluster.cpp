@@ -1,4 +1,5 @@
 // The cluster of a question: by name, from a file, a GPU with its usual surroundings, or by hand.
+#include <cmath>
 #include <filesystem>
 
 #include "import/cluster_build.h"
@@ -28,9 +29,8 @@ Result<Cluster> named_cluster(const std::string& text, const Catalog& catalog,
   return preset_cluster(catalog, **preset, gpus);
 }
 
-/// What is meant when --gpus is not told: the told axes for `memory`, nothing for `plan`.
-std::optional<std::int64_t> implied_gpus(const QuestionSpec& spec) {
-  if (spec.purpose != Purpose::kMemory) return std::nullopt;
+/// GPUs that the told axes need; 1 when none is told or one is wrong, which parse_axes complains about.
+std::int64_t told_degrees(const QuestionSpec& spec) {
   FlagReader flags(spec);
   std::int64_t product = 1;
   for (const FlagReader::Member axis : {&Spec::dp, &Spec::tp, &Spec::pp, &Spec::cp}) {
@@ -40,43 +40,92 @@ std::optional<std::int64_t> implied_gpus(const QuestionSpec& spec) {
   return product;
 }
 
-Result<Cluster> base_cluster(const QuestionSpec& spec, const Catalog& catalog,
-                             std::optional<std::int64_t> gpus, std::optional<std::int64_t> node) {
-  if (spec.cluster) return named_cluster(*spec.cluster, catalog, gpus);
-  if (spec.gpu) {
-    const auto device = find_device(catalog, *spec.gpu, "--gpu");
-    if (!device) return device.error();
-    const std::int64_t usual = node.value_or((*device)->usual_gpus_per_node);
-    Result<Cluster> cluster = usual_cluster(catalog, **device, gpus.value_or(usual), node);
-    if (cluster && !gpus)
-      cluster.value().assumed.push_back("--gpus not told: " + std::to_string(usual) + ", one node");
-    return cluster;
-  }
+/// How many GPUs are meant when --gpus is not told: `memory` takes what its axes need, a search the usual
+/// number unless the told axes do not fit into it.
+std::int64_t implied_gpus(const QuestionSpec& spec, std::int64_t usual) {
+  const std::int64_t product = told_degrees(spec);
+  return spec.purpose == Purpose::kPlan && usual % product == 0 ? usual : product;
+}
+
+void say_gpus(const QuestionSpec& spec, const std::string& why, Cluster& cluster) {
+  if (spec.gpus) return;
+  const bool axes = told_degrees(spec) == cluster.gpus && cluster.gpus > 1;
+  cluster.assumed.push_back("--gpus not told: " + std::to_string(cluster.gpus) +
+                            (axes ? ", what the told axes need" : why));
+}
+
+Result<Cluster> gpu_cluster(const QuestionSpec& spec, const Catalog& catalog,
+                            std::optional<std::int64_t> gpus, std::optional<std::int64_t> node) {
+  const auto device = find_device(catalog, *spec.gpu, "--gpu");
+  if (!device) return device.error();
+  const std::int64_t usual = node.value_or((*device)->usual_gpus_per_node);
+  Result<Cluster> cluster = usual_cluster(catalog, **device, gpus ? *gpus : implied_gpus(spec, usual), node);
+  if (cluster) say_gpus(spec, spec.purpose == Purpose::kPlan ? ", one node" : "", cluster.value());
+  return cluster;
+}
+
+Result<Cluster> course_cluster(const QuestionSpec& spec, const Catalog& catalog,
+                               std::optional<std::int64_t> gpus, std::optional<std::int64_t> node) {
   const auto preset = find_cluster(catalog, kDefaultCluster, "--cluster");
   if (!preset) return preset.error();
   const auto device = find_device(catalog, (*preset)->device, "--cluster");
   if (!device) return device.error();
-  Result<Cluster> cluster = usual_cluster(catalog, **device, gpus.value_or((*preset)->gpus), node);
-  if (cluster) {
-    cluster.value().name = "course cluster";
-    cluster.value().assumed.insert(cluster.value().assumed.begin(),
-                                   "no cluster told: " + std::to_string(cluster->gpus) +
-                                       " GPUs of the course cluster (" + kDefaultCluster + ")");
+  Result<Cluster> built =
+      usual_cluster(catalog, **device, gpus ? *gpus : implied_gpus(spec, (*preset)->gpus), node);
+  if (!built) return built;
+  Cluster& cluster = built.value();
+  cluster.name = "course cluster";
+  cluster.assumed.insert(cluster.assumed.begin(), std::string("no cluster told: ") +
+                                                      std::to_string(cluster.gpus) +
+                                                      (cluster.gpus == 1 ? " GPU" : " GPUs") +
+                                                      " of the course cluster (" + kDefaultCluster + ")");
+  if (spec.hbm || spec.hbm_bw || spec.peak_tflops) {
+    cluster.device.name = "GPU by hand";
+    cluster.name = "cluster by hand";
+    cluster.assumed.front() = std::string("what was not told of the cluster is the course cluster's (") +
+                              kDefaultCluster + "); figures by hand are taken as achieved";
+    say_gpus(spec, "", cluster);
   }
+  return built;
+}
+
+Result<Cluster> base_cluster(const QuestionSpec& spec, const Catalog& catalog,
+                             std::optional<std::int64_t> gpus, std::optional<std::int64_t> node) {
+  if (spec.gpu) return gpu_cluster(spec, catalog, gpus, node);
+  if (!spec.cluster) return course_cluster(spec, catalog, gpus, node);
+  Result<Cluster> cluster = named_cluster(*spec.cluster, catalog, gpus);
+  if (cluster) say_gpus(spec, ", those of " + cluster->name, cluster.value());
   return cluster;
 }
 
-void override_device(FlagReader& flags, const QuestionSpec& spec, Cluster& cluster,
+/// "80GB" is how cards are sold, and means neither 80 GiB nor 80e9 bytes: what the catalog's cards report is.
+void note_decimal_memory(const std::string& typed, Bytes<> memory, const Catalog& catalog,
+                         std::vector<std::string>& notes) {
+  if (!typed.ends_with("GB")) return;
+  const auto sold = parse_number(std::string_view(typed).substr(0, typed.size() - 2));
+  if (!sold || *sold != std::floor(*sold)) return;
+  Bytes<> reported;
+  int cards = 0;
+  for (const Device& d : catalog.devices) {
+    if (d.memory_sold.value == d.memory_reported.value) continue;  // round figures of an exercise
+    if (d.memory_sold.value != gibibytes(*sold) && d.memory_sold.value != gigabytes(*sold)) continue;
+    reported += d.memory_reported.value;
+    ++cards;
+  }
+  std::string note = "--hbm " + typed + " is taken as " + format(memory);
+  if (cards > 0) {
+    const double tenths = std::round(10 * (reported / gibibytes(1)).raw() / cards);
+    note += "; cards sold as " + format_number(*sold) + " GB report " + format_number(tenths / 10) + " GiB";
+  }
+  notes.push_back(note);
+}
+
+void override_device(FlagReader& flags, const QuestionSpec& spec, const Catalog& catalog, Cluster& cluster,
                      std::vector<std::string>& notes) {
   Device& device = cluster.device;
   if (const auto memory = flags.gibibytes_of(&Spec::hbm, kMemoryLimits)) {
     device.memory_sold = device.memory_reported = {*memory, user_source("--hbm")};
-    // "80GB" is how cards are sold; the runtime reports less.
-    const auto decimal = parse_number(spec.hbm->substr(0, spec.hbm->find("GB")));
-    if (spec.hbm->ends_with("GB") && decimal) {
-      notes.push_back("--hbm " + *spec.hbm + " is taken as " + format(*memory) +
-                      "; cards sold as 80 GB report 79.2 GiB");
-    }
+    note_decimal_memory(*spec.hbm, *memory, catalog, notes);
   }
   if (const auto bandwidth = flags.gigabytes_per_s_of(&Spec::hbm_bw, kMemoryBandwidthLimits)) {
     device.memory_bandwidth = {*bandwidth, user_source("--hbm-bw")};
@@ -101,6 +150,8 @@ void override_tiers(FlagReader& flags, Cluster& cluster, std::vector<std::string
       notes.push_back("all GPUs are in one node: --bw-inter and --latency-inter change nothing");
     return;
   }
+  if ((bandwidth || latency) && cluster.tiers.size() > 2)
+    notes.push_back("--bw-inter and --latency-inter hold for every tier beyond the innermost");
   for (std::size_t i = 1; i < cluster.tiers.size(); ++i) {
     if (bandwidth) cluster.tiers[i].bandwidth = {*bandwidth, user_source("--bw-inter")};
     if (latency) cluster.tiers[i].latency = {*latency, user_source("--latency-inter")};
@@ -117,14 +168,13 @@ Result<Cluster> build_cluster(const QuestionSpec& spec, const Catalog& catalog,
     return Error{"conflict", std::string("--cluster says already what ") + other + " says", other,
                  "one of them", ""};
   }
-  auto gpus = flags.integer(&Spec::gpus, 1, kGpusMax);
+  const auto gpus = flags.integer(&Spec::gpus, 1, kGpusMax);
   const auto node = flags.integer(&Spec::gpus_per_node, 1, kGpusMax);
   if (flags.error()) return *flags.error();
-  if (!gpus && !(spec.cluster && spec.purpose == Purpose::kPlan)) gpus = implied_gpus(spec);
   Result<Cluster> result = base_cluster(spec, catalog, gpus, node);
   if (!result) return result.error();
   Cluster cluster = std::move(result).value();
-  override_device(flags, spec, cluster, notes);
+  override_device(flags, spec, catalog, cluster, notes);
   override_tiers(flags, cluster, notes);
   if (const auto reserve = flags.gibibytes_of(&Spec::reserve, kReserveLimits)) {
     cluster.reserve_fixed = {*reserve, user_source("--reserve")};

@@ -1,8 +1,7 @@
 // A catalog small enough to read, for the unit tests of import/. Its numbers are round and prove nothing.
 //
 //   find_device(test_catalog(), "h100", "--gpu");
-//   auto files = test_catalog_texts(); files["devices"] = ...; load_catalog(as_files(files));   // one that
-//   is wrong
+//   auto texts = test_catalog_texts(); texts["devices"] = "{"; load_catalog(as_files(texts));   // an error
 //
 // Not here: the real data (catalog/*.json; catalog_embedded_test.cpp reads it).
 #pragma once

@@ -21,6 +21,10 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
   a.binding = binding_constraint(estimator, fixed, a.result);
   if (a.result.best) {
     const Estimate& best = *a.result.best;
+    for (int stage = 0; stage < best.plan.pp; ++stage) {
+      a.by_stage.push_back(estimator.stage_memory<double>(best.plan, stage));
+    }
+    a.layer_activations = estimator.layer_activations<double>(best.plan, 0, estimator.question().activations);
     a.axes = axis_findings(estimator, best);
     a.not_used = unused_axes(estimator, fixed, best);
     a.failure_modes = failure_modes(estimator, best);

@@ -63,6 +63,8 @@ struct Unknown {
 
 struct Answer {
   SearchResult result;
+  std::vector<MemoryBreakdown<>> by_stage;  // of the best plan
+  Bytes<> layer_activations;                // what one of its layers keeps for one micro-batch
   BindingConstraint binding;
   std::vector<AxisFinding> axes;
   std::vector<UnusedAxis> not_used;

@@ -35,4 +35,10 @@ DrillSolution solve_scenario(const DrillScenario& scenario, const DrillReader& r
   return solution;
 }
 
+std::vector<DrillSolution> solve_drill(const Drill& drill, const DrillReader& reader) {
+  std::vector<DrillSolution> solutions;
+  for (const DrillScenario& scenario : drill.scenarios) solutions.push_back(solve_scenario(scenario, reader));
+  return solutions;
+}
+
 }  // namespace shardplan

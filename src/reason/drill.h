@@ -88,6 +88,7 @@ const Drill* find_drill(int number);
 
 /// The scenario's worked answer, its id and question filled in.
 DrillSolution solve_scenario(const DrillScenario& scenario, const DrillReader& reader);
+std::vector<DrillSolution> solve_drill(const Drill& drill, const DrillReader& reader);
 
 // The parts; each file holds one drill.
 std::span<const DrillScenario> fit_scenarios();

@@ -162,14 +162,24 @@ DrillSolution solve_exposed_message(const Budget& b, const std::string& title, c
   if (turn) {
     s.findings.thresholds = {
         {"bytes", now, *turn, "bytes", latency ? "above it bandwidth decides" : "below it latency decides"}};
-    // The bandwidth at which the bytes cost as much as the steps: more buys little.
-    s.findings.axes[0].required_bandwidth =
-        b.tier().bandwidth.value * (way.cost.bandwidth_term / way.cost.latency_term);
   }
   s.figures = {row("all-reduce", way.time()), row("latency term", way.cost.latency_term),
                row("bandwidth term", way.cost.bandwidth_term), row_ratio("latency share", b.latency_share())};
   s.tables = {cost_table(title, b)};
   return s;
+}
+
+/// 65 B on one node with the group: what else a layer does beside its all-reduces.
+DrillCommand whole_training() {
+  return {"plan",
+          {{"--params", "65"},
+           {"--layers", "80"},
+           {"--hidden", "8192"},
+           {"--heads", "64"},
+           {"--seq", "4096"},
+           {"--gpus", "8"},
+           {"--tp", "8"},
+           {"--micro-batch", "1"}}};
 }
 
 DrillSolution solve_training(const DrillReader& reader) {
@@ -178,6 +188,14 @@ DrillSolution solve_training(const DrillReader& reader) {
   DrillSolution s =
       solve_exposed_message(b, "one tensor-parallel all-reduce of 65 B in training (s 4096, h 8192, bf16)",
                             "an all-reduce of " + format(b.cost.size));
+  const Question q = reader.question(whole_training());
+  const Estimator estimator(q);
+  const DrillSolution whole = engine_solution(estimator, b.ranks);
+  for (const AxisFinding& x : whole.findings.axes) {
+    if (x.axis != "tp") continue;
+    s.findings.axes[0].required_bandwidth = x.required_bandwidth;
+    s.findings.axes[0].reason += "; in the whole step " + x.reason;
+  }
   s.findings.failure_modes = {{"tensor_across_nodes", "the bet is that the group never leaves its node",
                                "layer times several times as long after a job is placed on other nodes",
                                "time in tensor-parallel all-reduce by layer"}};
@@ -186,6 +204,9 @@ DrillSolution solve_training(const DrillReader& reader) {
        "the same bytes at " + format(gigabytes_per_s(50)) + " take " +
            format(b.way().cost.bandwidth_term * (b.tier().bandwidth.value / gigabytes_per_s(50)).raw()) +
            " for 8 ranks, four times a layer"}};
+  if (whole.plan) {
+    s.tables.push_back(plan_table("the step it is part of", *whole.findings.result.best, {whole_training()}));
+  }
   return s;
 }
 

@@ -145,12 +145,6 @@ DrillSolution solve_possible(const DrillReader& reader, std::int64_t gpus) {
   }
   add_floor_figures(floor, s);
   if (!state_binds) add_binding_figure(s);
-  s.findings.failure_modes.push_back(
-      {"memory_margin",
-       "the fullest GPU has " + format(best.headroom()) + " left of " + format(best.usable) +
-           "; what the model leaves out must stay below that",
-       "out of memory after some steps, not in the first", "reserved minus allocated memory"});
-  add_unknowns(estimator, s.findings);
   s.tables = {floor_table(floor, q, gpus), plan_table("the plan", best, {command})};
   return s;
 }

@@ -161,26 +161,27 @@ DrillTable layer_table(const LongMemory& m) {
   return table;
 }
 
-/// The best plan with each degree of context parallelism.
+/// The best plan with each degree of context parallelism, at the smallest batch that its replicas allow.
 DrillTable degree_table(const DrillReader& reader) {
   DrillTable table{"context parallelism by degree: memory of the fullest GPU in the best plan", {}, {}};
-  for (const char* degree : {"4", "8", "16", "64"}) {
-    const DrillCommand command = with(long_plan(), "--cp", degree);
+  struct Row {
+    const char* degree;
+    const char* batch;
+  };
+  for (const Row& r : {Row{"1", "64"}, {"4", "16"}, {"8", "8"}, {"16", "8"}, {"64", "8"}}) {
+    const DrillCommand command = with(with(long_plan(), "--cp", r.degree), "--global-batch", r.batch);
     const Question q = reader.question(command);
     const Estimator estimator(q);
     const SearchResult found = search(estimator, q.fixed, 0);
-    const std::string label = std::string("cp ") + degree;
+    const std::string label = std::string("cp ") + r.degree + ", batch " +
+                              count(q.workload.global_batch * q.workload.sequence) + " tokens";
     if (found.best) {
       const TimeEntry<>& ring = found.best->time[TimeTerm::kContext];
       table.rows.push_back(row(label, found.best->memory.total(),
-                               canonical(found.best->plan) + ": step " + format(found.best->step) +
-                                   ", ring " + format(ring.time) + ", exposed " + format(ring.exposed())));
+                               canonical(found.best->plan) + ": ring " + format(ring.time) + ", exposed " +
+                                   format(ring.exposed()) + ", step " + format(found.best->step)));
     } else if (found.census.nearest_miss) {
       table.rows.push_back(row(label, found.census.nearest_miss->memory.total(), "does not fit"));
-    } else {
-      table.rows.push_back(row_tokens(
-          label, static_cast<double>(q.workload.global_batch * q.workload.sequence),
-          "a batch of " + count(q.workload.global_batch) + " sequences has too few for the replicas"));
     }
     table.commands.push_back(command);
   }
@@ -227,6 +228,12 @@ void add_long_findings(const Question& q, const LongMemory& m, const Estimate& b
         {"sequence", static_cast<double>(q.workload.sequence), static_cast<double>(*longest), "tokens",
          "up to it a whole sequence fits one GPU without recomputation and context parallelism goes"}};
   }
+  const double critical = q.workload.critical_batch_tokens;
+  const double sequences = critical / static_cast<double>(q.workload.sequence);
+  a.thresholds.push_back(
+      {"critical_batch", critical, static_cast<double>(kGpus * q.workload.sequence), "tokens",
+       "from it on every GPU may have a sequence of its own; now " + format_number(sequences) +
+           " sequences are all a batch may hold, so replicas alone cannot fill " + count(kGpus) + " GPUs"});
   a.unknowns = {
       unknown("causal_balance", "how evenly the causal mask spreads work over the ring",
               "up to 2 times on the last rank when blocks are in order"),

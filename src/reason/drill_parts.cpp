@@ -200,7 +200,7 @@ std::optional<Threshold> exposure_threshold(const Question& question, const Plan
   };
   const auto at = bisect(now, now / 1e4, exposed);
   if (!at) return std::nullopt;
-  return Threshold{"bw_inter", now, *at, "bytes/s",
+  return Threshold{"bandwidth_inter_node", now, *at, "bytes/s",
                    "below it the data-parallel traffic of " + canonical(plan) + " no longer hides"};
 }
 

@@ -134,11 +134,31 @@ Verdict grade_product(const DrillAnswer::Scenario& told, const DrillScenario& sc
 
 }  // namespace
 
-std::vector<std::string> constraint_kinds() {
-  return {"state",        "activations",         "logits",  "weights", "kv_cache",
-          "compute",      "hbm_bandwidth",       "latency", "bubble",  "link:node",
-          "link:network", "critical_batch",      "host",    "none",    "throughput",
-          "memory",       "prefill_interference"};
+DrillForm drill_form() {
+  DrillForm form;
+  form.kinds = {"state",
+                "activations",
+                "logits",
+                "weights",
+                "kv_cache",
+                "compute",
+                "latency",
+                "hbm_bandwidth",
+                "link:node",
+                "link:network",
+                "bubble",
+                "host",
+                "none",
+                "throughput",
+                "memory",
+                "critical_batch",
+                "prefill_interference"};
+  for (const Drill& drill : drills()) {
+    DrillForm::Ids ids{drill.number, {}};
+    for (const DrillScenario& scenario : drill.scenarios) ids.scenarios.emplace_back(scenario.id);
+    form.drills.push_back(ids);
+  }
+  return form;
 }
 
 DrillGrade grade_drill(const Drill& drill, const DrillAnswer& answer, const DrillReader& reader) {

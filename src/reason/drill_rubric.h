@@ -31,7 +31,8 @@ struct DrillGrade {
 
 DrillGrade grade_drill(const Drill& drill, const DrillAnswer& answer, const DrillReader& reader);
 
-/// Kinds of binding constraint that an answer may name, the course's words among them.
-std::vector<std::string> constraint_kinds();
+/// The scenarios of each drill and the kinds of binding constraint that an answer may name, the course's
+/// words among them.
+DrillForm drill_form();
 
 }  // namespace shardplan

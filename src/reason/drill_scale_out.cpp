@@ -18,6 +18,8 @@ DrillCommand one_gpu() {
           {{"--preset", "llama3-8b"}, {"--gpus", "1"}, {"--seq", "4096"}, {"--recompute", "selective"}}};
 }
 
+DrillCommand one_gpu_none() { return with(one_gpu(), "--recompute", "none"); }
+
 DrillCommand replicas() {
   return {"plan",
           {{"--preset", "llama3-8b"},
@@ -57,7 +59,7 @@ DrillCommand two_tiers(const std::string& params) {
 /// What the tables and findings of this scenario are made of.
 struct ScaleOut {
   Question question;
-  MemoryAnswer memory;
+  MemoryAnswer memory, without_recompute;
   DrillCommand flat_command, tiers_command;
   CommQuestion tiers_question;
   CommCost<> flat, tiers;
@@ -76,6 +78,7 @@ ScaleOut prepare(const DrillReader& reader) {
   Plan one;
   one.recompute = Recompute::kSelective;
   s.memory = memory_of(reader.question(one_gpu()), one);
+  s.without_recompute = memory_of(reader.question(one_gpu_none()), Plan{});
   s.question = reader.question(replicas());
   const std::string params = billions(s.memory.parameters);
   s.flat_command = flat_ring(params);
@@ -94,13 +97,17 @@ ScaleOut prepare(const DrillReader& reader) {
 
 DrillTable memory_table(const ScaleOut& s) {
   const MemoryBreakdown<>& m = s.memory.worst();
-  DrillTable table{"one GPU, micro-batch 1, selective recomputation, closed forms", {}, {one_gpu()}};
+  DrillTable table{
+      "one GPU, micro-batch 1, closed forms, selective recomputation", {}, {one_gpu(), one_gpu_none()}};
   table.rows = {
-      row("state", m.state()), row("activations", m[MemoryTerm::kActivations]),
+      row("state", m.state()),
+      row("activations", m[MemoryTerm::kActivations]),
       row("logits", m[MemoryTerm::kLogits]),
       row("total", m.total(), "of " + format(s.memory.usable) + " usable"),
       row("margin", s.memory.usable - m.total(),
-          format_percent(((s.memory.usable - m.total()) / s.memory.usable).raw()) + " of what is usable")};
+          format_percent(((s.memory.usable - m.total()) / s.memory.usable).raw()) + " of what is usable"),
+      row("total without recomputation", s.without_recompute.worst().total(),
+          s.without_recompute.fits ? "fits as well" : "does not fit")};
   return table;
 }
 
@@ -188,11 +195,11 @@ void add_thresholds(const ScaleOut& s, Answer& a) {
   const double now = s.question.cluster.tiers.back().bandwidth.value.raw();
   if (const auto at = bandwidth_for(s, seconds(0))) {
     a.thresholds.push_back(
-        {"bw_inter", now, *at, "bytes/s", "below it the two-tier reduction is exposed as well"});
+        {"bandwidth_inter_node", now, *at, "bytes/s", "below it the two-tier reduction is exposed as well"});
   }
   if (const auto at = bandwidth_for(s, s.budget - s.step)) {
     a.thresholds.push_back(
-        {"bw_inter for 40x", now, *at, "bytes/s",
+        {"bandwidth_inter_node", now, *at, "bytes/s",
          "below it 64 GPUs are less than " + format_number(kWantedSpeedup) + " times one"});
   }
   a.thresholds.push_back(

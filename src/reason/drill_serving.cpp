@@ -129,7 +129,7 @@ void add_thresholds(const Serving& s, Answer& a) {
   const double latency = s.question.cluster.tiers.front().latency.value.raw();
   if (const auto at =
           bisect(latency, 10 * latency, [&](double l) { return step_with(s, l, kContext) > kTokenLimit; })) {
-    a.thresholds.push_back({"latency_intra", latency, *at, "s",
+    a.thresholds.push_back({"latency_intra_node", latency, *at, "s",
                             "above it tp 8 misses " + format(kTokenLimit) + " at batch " + count(kBatch)});
   }
   if (const auto at = bisect_integer(kContext, 64 * kContext, [&](std::int64_t context) {

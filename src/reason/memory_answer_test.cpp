@@ -1,9 +1,10 @@
+#include "reason/memory_answer.h"
+
 #include <gtest/gtest.h>
 
 #include "catalog/parameters.h"
 #include "estimate/estimator.h"
 #include "estimate/test_questions.h"
-#include "reason/memory_answer.h"
 
 namespace shardplan {
 namespace {

@@ -72,19 +72,6 @@ std::string model_line(const Question& q, const MemoryAnswer& a) {
   return text + "\n";
 }
 
-std::string stage_table(const MemoryAnswer& a) {
-  if (a.plan.pp <= 1) return "";
-  Table table;
-  table.row({"stage", "state", "activations", "logits", "buffers", "total"});
-  for (std::size_t s = 0; s < a.by_stage.size(); ++s) {
-    const MemoryBreakdown<>& m = a.by_stage[s];
-    table.row({std::to_string(s), format(m.state()), format(m[MemoryTerm::kActivations]),
-               format(m[MemoryTerm::kLogits]), format(m[MemoryTerm::kTransient] + m[MemoryTerm::kBuffers]),
-               format(m.total())});
-  }
-  return "by pipeline stage\n" + table.text();
-}
-
 std::string floor_lines(const MemoryAnswer& a) {
   const Floor& f = a.floor;
   return "floor    state is " + format(f.state) + ": " + format(f.state_per_gpu) +
@@ -111,6 +98,19 @@ std::string suggestion_table(const MemoryAnswer& a) {
 
 }  // namespace
 
+std::string stage_lines(const std::vector<MemoryBreakdown<>>& by_stage) {
+  if (by_stage.size() <= 1) return "";
+  Table table;
+  table.row({"stage", "state", "activations", "logits", "buffers", "total"});
+  for (std::size_t s = 0; s < by_stage.size(); ++s) {
+    const MemoryBreakdown<>& m = by_stage[s];
+    table.row({std::to_string(s), format(m.state()), format(m[MemoryTerm::kActivations]),
+               format(m[MemoryTerm::kLogits]), format(m[MemoryTerm::kTransient] + m[MemoryTerm::kBuffers]),
+               format(m.total())});
+  }
+  return "by pipeline stage\n" + table.text();
+}
+
 std::string memory_lines(const MemoryBreakdown<>& memory, Bytes<> usable) {
   Table table;
   const Bytes<> largest = *std::max_element(memory.terms.begin(), memory.terms.end());
@@ -134,7 +134,7 @@ std::string memory_text(const Question& q, const MemoryAnswer& a, const std::vec
           " (context, communication buffers, fragmentation)\n\n";
   text += "memory of the fullest GPU, activations by the " +
           std::string(paper ? "closed forms of arXiv:2205.05198" : "op-by-op account") + "\n";
-  text += memory_lines(a.worst(), a.usable) + "\n" + stage_table(a);
+  text += memory_lines(a.worst(), a.usable) + "\n" + stage_lines(a.by_stage);
   text += "layer    one micro-batch keeps " + format(a.layer_paper) + " (paper) or " + format(a.layer_ops) +
           " (ops, fused attention) in a layer\n";
   text += floor_lines(a);

@@ -130,6 +130,7 @@ std::string best_lines(const Question& q, const Answer& a) {
   text += "\ntime of one step (MFU: " + std::string(kFlopsConvention) + ")\n" + time_lines(e.time);
   text += "\nmemory of the fullest GPU (stage " + std::to_string(e.fullest_stage) + " of " +
           std::to_string(e.plan.pp) + ")\n" + memory_lines(e.memory, e.usable);
+  if (a.by_stage.size() > 1) text += "\n" + stage_lines(a.by_stage);
   text += "\nrunners-up, the best plan of each other layout\n" + runner_lines(a);
   return text;
 }
@@ -150,7 +151,19 @@ std::string plan_text(const Question& q, const Answer& a, const SearchTime& time
 Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time) {
   const Census& census = a.result.census;
   Json json{{"schema_version", kSchemaVersion}, {"feasible", a.result.best.has_value()}};
-  json["best"] = a.result.best ? estimate_json(*a.result.best) : Json(nullptr);
+  json["best"] = nullptr;
+  if (a.result.best) {
+    const Estimate& best = *a.result.best;
+    json["best"] = estimate_json(best);
+    json["best"]["memory"]["activation_per_layer_bytes"] = a.layer_activations.raw();
+    Json& stages = json["best"]["memory"]["by_stage"] = Json::array();
+    for (const MemoryBreakdown<>& m : a.by_stage) {
+      stages.push_back(memory_json(m, best.hbm, best.usable, bytes(0)));
+      stages.back()["activation_per_layer_bytes"] = a.layer_activations.raw();
+    }
+    // No measured run has been compared with this version's times yet: no band is claimed.
+    json["best"]["error_band"] = nullptr;
+  }
   json["runners_up"] = Json::array();
   for (const Estimate& e : a.result.runners_up) json["runners_up"].push_back(estimate_json(e));
   json["census"] = census_json(census);
@@ -158,7 +171,6 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
                     {"time_s", time.seconds},
                     {"plans_per_s", static_cast<double>(census.considered) / std::max(time.seconds, 1e-9)}};
   add_findings(a, json);
-  // No measured run has been compared with this version's models yet: no band and no neighbours are claimed.
   json["nearest_measured"] = Json::array();
   json["model"] = model_json(q.model, state_parameters(q.model));
   json["assumed"] = q.assumed;

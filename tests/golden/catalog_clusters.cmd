@@ -1,2 +1,1 @@
-# The clusters.
 shardplan catalog clusters

@@ -1,2 +1,1 @@
-# Every formula behind an answer, with its numbers.
-shardplan comm --gpus 64 --bw 50 --latency 15 --params 7 --step-ms 700 --explain
+shardplan comm --gpus 8 --bw 300 --latency 5 --bytes 32768 --explain

@@ -1,2 +1,1 @@
-# A flat ring of 8.03 B gradients is exposed, tier by tier it hides.
 shardplan comm --gpus 64 --gpus-per-node 8 --bw-intra 300 --bw-inter 50 --latency-intra 5 --latency-inter 15 --params 8.03 --step-ms 700

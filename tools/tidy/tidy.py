@@ -45,7 +45,7 @@ def check_layers(path, text, layers):
     number, allowed = layers.get(path.parts[1], (None, set()))
     if number is None:
         return [(1, f"folder src/{path.parts[1]}/ has no row in the layer table of ARCHITECTURE.md")]
-    if path.stem.endswith("_test"):
+    if path.stem.endswith("_test") or path.stem.startswith("test_"):
         allowed = allowed | set(range(number))
     found = []
     for match in re.finditer(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', blank_comments(text), re.M):

@@ -1,2 +1,1 @@
-# 192 KiB: 98.4 % is still latency.
 shardplan comm --gpus 8 --bw 300 --latency 5 --bytes 196608

@@ -1,2 +1,1 @@
-# The same over the 8 ranks of a node do.
 shardplan comm --gpus 8 --bw 300 --latency 5 --params 7 --step-ms 700

@@ -1,0 +1,37 @@
+// Feeds import/question.h: each line is a flag and its text; the answer is a question and its layout, or an
+// error. Flags that name files are left out: what stands in a file is fuzzed on its own.
+#include <string>
+#include <string_view>
+
+#include "fuzz_one.h"
+#include "import/question.h"
+
+namespace {
+
+void take_line(std::string_view line, shardplan::QuestionSpec& spec) {
+  const std::size_t space = line.find(' ');
+  if (space == std::string_view::npos) return;
+  for (const shardplan::QuestionFlag& f : shardplan::question_flags()) {
+    const bool may_be_file =
+        f.text == &shardplan::QuestionSpec::model || f.text == &shardplan::QuestionSpec::cluster;
+    if (!may_be_file && line.substr(0, space) == f.flag) spec.*f.text = std::string(line.substr(space + 1));
+  }
+}
+
+}  // namespace
+
+int fuzz_one(const std::uint8_t* data, std::size_t size) {
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  shardplan::QuestionSpec spec;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    take_line(text.substr(0, end), spec);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  for (const auto purpose : {shardplan::Purpose::kPlan, shardplan::Purpose::kMemory}) {
+    spec.purpose = purpose;
+    const auto question = shardplan::build_question(spec, shardplan::catalog());
+    if (question) static_cast<void>(static_cast<bool>(shardplan::default_memory_plan(*question)));
+  }
+  return 0;
+}

@@ -1,0 +1,1 @@
+shardplan catalog gpus h100-sxm

@@ -1,0 +1,1 @@
+shardplan comm --gpus 64 --bw 50 --latency 15 --params 7 --step-ms 700

@@ -1,0 +1,1 @@
+shardplan drill show 1 --template

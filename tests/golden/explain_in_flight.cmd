@@ -1,0 +1,1 @@
+shardplan explain pipeline.in_flight

@@ -1,0 +1,1 @@
+shardplan plan --model qwen3-30b-a3b --gpu h100-sxm --gpus 32 --framework megatron
