@@ -29,7 +29,8 @@ DrillReader reader() {
 }
 
 Error no_such_drill(int number, const std::string& where) {
-  return {"unknown_name", "no drill " + std::to_string(number), where, "one of shardplan drill list", ""};
+  return {"unknown_name", "no drill " + std::to_string(number), where,
+          "a number that shardplan drill list shows", ""};
 }
 
 int show(const Typed& typed, const Output& output) {

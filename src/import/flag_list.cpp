@@ -7,10 +7,11 @@ namespace {
 
 template <class Spec, class Flags>
 std::optional<Error> fill(const FlagList& told, Flags known, Spec& spec) {
-  for (const auto& [flag, text] : told) {
+  for (const auto& one : told) {
+    const std::string& flag = one.first;
     const auto at = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.flag == flag; });
     if (at == known.end()) return Error{"unknown_flag", "no flag " + flag, flag, "a flag of the command", ""};
-    spec.*(at->text) = text;
+    spec.*(at->text) = one.second;
   }
   return std::nullopt;
 }

@@ -83,7 +83,8 @@ std::vector<std::pair<const char*, std::int32_t>> used_axes(const Plan& plan) {
   return used;
 }
 
-Verdict grade_axes(const DrillAnswer::Scenario& told) {
+Verdict grade_axes(const DrillAnswer::Scenario& told, const DrillSolution& solution) {
+  if (told.no_plan && solution.plan) return {false, "no axis is given, and a plan exists"};
   if (told.no_plan) return {true, "no plan, so no axis to defend"};
   if (!told.plan) return {false, "no plan is given"};
   const auto used = used_axes(*told.plan);
@@ -179,7 +180,7 @@ DrillGrade grade_drill(const Drill& drill, const DrillAnswer& answer, const Dril
     }
     const DrillSolution solution = solve_scenario(scenario, reader);
     add("constraint", grade_constraint(*told, solution));
-    add("axes", grade_axes(*told));
+    add("axes", grade_axes(*told, solution));
     add("failure_mode", grade_failure_mode(*told));
     add("unknowns", grade_unknowns(*told));
     add("product", grade_product(*told, scenario, solution, reader));

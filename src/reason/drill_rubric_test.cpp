@@ -57,6 +57,7 @@ TEST(DrillRubric, AWrongAnswerFailsForTheRightReason) {
   expect_fails(grade, "B", "unknowns", "named");
   expect_fails(grade, "B", "product", "does not fit");
   expect_fails(grade, "C", "constraint", "\"memory\"");
+  expect_fails(grade, "C", "axes", "a plan exists");
   expect_fails(grade, "C", "failure_mode", "repeats");
   expect_fails(grade, "C", "product", "a plan exists");
   expect_fails(grade, "D", "constraint", "without a number");

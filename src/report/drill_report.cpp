@@ -42,7 +42,7 @@ std::string drill_list_text() {
   for (const Drill& drill : drills()) {
     std::string ids;
     for (const DrillScenario& s : drill.scenarios) ids += (ids.empty() ? "" : ", ") + std::string(s.id);
-    table.row({std::to_string(drill.number), drill.name, ids});
+    table.row({std::to_string(drill.number) + "  " + drill.name, ids});
   }
   return table.text("", true);
 }
