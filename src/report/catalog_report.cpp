@@ -1,6 +1,7 @@
 #include "report/catalog_report.h"
 
 #include <map>
+#include <utility>
 
 #include "catalog/parameters.h"
 #include "report/layout.h"
@@ -227,15 +228,27 @@ std::string catalog_entry_text(const CatalogEntry& e) {
   std::string aliases;
   for (const std::string& alias : e.aliases) aliases += (aliases.empty() ? "" : ", ") + alias;
   if (!aliases.empty()) text += wrap(aliases, "also: ", "  ");
-  // Sources are long and often shared: numbered below the table, in the order they are met.
+  // Sources are long and often shared: numbered below the table, in the order they are met, with the notes
+  // that several of their rows have.
+  std::map<std::pair<std::string, std::string>, int> rows_with;
+  for (const CatalogEntry::Row& row : e.rows) ++rows_with[{source_text(row.source), row.source.note}];
   std::map<std::string, std::size_t> numbers;
   std::vector<std::string> sources;
   Table table("lrll");
   for (const CatalogEntry::Row& row : e.rows) {
+    if (row.source.id.empty() && row.source.title.empty()) {
+      table.row({row.what, row.text, "", row.source.note});
+      continue;
+    }
     const std::string from = source_text(row.source);
-    const bool own = row.source.id.empty() && row.source.title.empty();
-    if (!own && numbers.try_emplace(from, sources.size() + 1).second) sources.push_back(from);
-    table.row({row.what, row.text, own ? "" : "[" + std::to_string(numbers[from]) + "]", row.source.note});
+    if (numbers.try_emplace(from, sources.size() + 1).second) sources.push_back(from);
+    std::string note = row.source.note;
+    if (int& rows = rows_with[{from, note}]; rows != 1) {
+      if (rows > 1 && !note.empty()) sources[numbers[from] - 1] += "; " + note;
+      rows = 0;  // said
+      note.clear();
+    }
+    table.row({row.what, row.text, "[" + std::to_string(numbers[from]) + "]", note});
   }
   text += "\n" + table.text() + "\n";
   for (std::size_t i = 0; i < sources.size(); ++i) {

@@ -56,7 +56,8 @@ std::string question_lines(const CommAnswer& a) {
   Table table("ll");
   const Bytes<> size = a.cost.size;
   table.row({name(q.collective), format(size) + " (" + format_count(size.raw()) + " bytes) over " +
-                                     format_count(q.ranks.value.raw()) + " ranks"});
+                                     format_count(q.ranks.value.raw()) +
+                                     (q.ranks.value > ratio(1) ? " ranks" : " rank")});
   for (const Tier& tier : q.cluster.tiers) {
     std::string text =
         format(tier.bandwidth.value) + " per GPU and direction, " + format(tier.latency.value) + " a step";

@@ -158,7 +158,7 @@ std::string markdown_entry(const FormulaEntry& entry) {
   for (const FormulaEntry::WorkedExample& e : entry.examples) {
     text += "- Example: " + joined(e.inputs) + ": **" + e.value_text + "** (" + e.from + ")\n";
   }
-  return text + '\n';
+  return text;
 }
 
 }  // namespace
@@ -249,15 +249,17 @@ std::string formulas_markdown() {
       "# Formulas\n\nEvery formula that the program uses: what it computes, what it assumes, the work it is "
       "cited from, and\nworked examples, which the tests evaluate. `shardplan explain ID` prints one of "
       "them; `--explain` on a command prints\nthose it used with the numbers in.\n";
-  std::string family;
+  std::vector<std::string> families;
   for (const FormulaEntry& entry : formula_entries()) {
-    if (family_of(entry.info->id) != family) {
-      family = family_of(entry.info->id);
-      text += "\n## " + family + "\n\n";
-    }
-    text += markdown_entry(entry);
+    const std::string family = family_of(entry.info->id);
+    if (std::find(families.begin(), families.end(), family) == families.end()) families.push_back(family);
   }
-  while (text.ends_with("\n\n")) text.pop_back();
+  for (const std::string& family : families) {
+    text += "\n## " + family + "\n";
+    for (const FormulaEntry& entry : formula_entries()) {
+      if (family_of(entry.info->id) == family) text += "\n" + markdown_entry(entry);
+    }
+  }
   return text;
 }
 

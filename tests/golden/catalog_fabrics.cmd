@@ -1,0 +1,2 @@
+# The networks.
+shardplan catalog fabrics

@@ -1,0 +1,2 @@
+# What frameworks keep for each parameter.
+shardplan catalog frameworks

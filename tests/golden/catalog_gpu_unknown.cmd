@@ -1,0 +1,2 @@
+# A misspelt GPU.
+shardplan catalog gpus h1000

@@ -1,0 +1,2 @@
+# The figures of all GPUs.
+shardplan catalog gpus

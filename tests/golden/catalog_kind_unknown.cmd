@@ -1,0 +1,2 @@
+# A misspelt section.
+shardplan catalog fabric

@@ -1,0 +1,2 @@
+# A model.
+shardplan catalog models llama3-8b

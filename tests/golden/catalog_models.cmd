@@ -1,0 +1,2 @@
+# All models.
+shardplan catalog models

@@ -1,0 +1,2 @@
+# A misspelt collective.
+shardplan comm --collective all-redcue --gpus 8 --bw 50 --bytes 1MiB

@@ -1,0 +1,2 @@
+# No ranks.
+shardplan comm --gpus 0 --bw 50 --bytes 1MiB

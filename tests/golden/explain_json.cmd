@@ -1,0 +1,2 @@
+# The same as JSON.
+shardplan explain comm.exposed --json

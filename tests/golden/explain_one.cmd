@@ -1,0 +1,2 @@
+# One formula in full.
+shardplan explain comm.required_bandwidth

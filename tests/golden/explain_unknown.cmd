@@ -1,0 +1,2 @@
+# A misspelt id.
+shardplan explain comm.expsoed

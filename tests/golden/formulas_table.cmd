@@ -1,0 +1,2 @@
+# Every formula in one table.
+shardplan formulas

@@ -1,0 +1,2 @@
+# A misspelt command.
+shardplan comn --gpus 8

@@ -1,0 +1,2 @@
+# A misspelt flag.
+shardplan comm --gpus 8 --lateny 5

@@ -1,0 +1,2 @@
+# A flag without its value.
+shardplan comm --gpus

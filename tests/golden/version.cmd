@@ -1,0 +1,2 @@
+# The version.
+shardplan --version
