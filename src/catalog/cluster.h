@@ -25,6 +25,7 @@ struct Tier {
 
 struct Cluster {
   std::string name;
+  Source source;  // of the sizes, where a catalog entry or a file gives them
   Device device;
   std::int64_t gpus = 0;
   std::vector<Tier> tiers;         // at least one; the last one's size is >= gpus

@@ -33,6 +33,7 @@ struct ClusterPreset {
     Sourced<Ratio<>> oversubscription{ratio(1), {}};
   };
   std::string name;
+  Source source;  // of the sizes: GPUs in a node, tiers, the usual whole
   std::vector<std::string> aliases;
   std::string description;
   std::string device;

@@ -219,9 +219,10 @@ ClusterPreset::PresetTier read_preset_tier(const JsonNode& node, bool outermost,
 void read_clusters(const JsonNode& root, Catalog& catalog) {
   root.allow_only({"clusters"});
   for (const JsonNode& node : root.at("clusters").items()) {
-    node.allow_only({"name", "aliases", "description", "device", "gpus", "tiers"});
+    node.allow_only({"name", "source", "aliases", "description", "device", "gpus", "tiers"});
     ClusterPreset c;
     c.name = node.at("name").text();
+    c.source = read_source_id(node.at("source"), catalog.sources);
     c.aliases = node.at("aliases").texts();
     c.description = node.at("description").text();
     c.device = node.at("device").text();

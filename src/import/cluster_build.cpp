@@ -109,6 +109,7 @@ Result<Cluster> preset_cluster(const Catalog& catalog, const ClusterPreset& pres
   if (!device) return device.error();
   Cluster cluster;
   cluster.name = preset.name;
+  cluster.source = preset.source;
   cluster.device = **device;
   cluster.gpus = gpus.value_or(preset.gpus);
   for (const ClusterPreset::PresetTier& t : preset.tiers) {

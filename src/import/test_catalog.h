@@ -64,9 +64,9 @@ inline CatalogTexts test_catalog_texts() {
       "," + test_device("lonely", "[]", "85899345920", "85018877624", 1, "", 1) + "," +
       test_device("course-192gb", R"(["course"])", "206158430208", "206158430208", 8, "course-ib", 8) + "]}";
   texts["clusters"] = R"({"clusters":[
-    {"name":"course-64","aliases":[],"description":"d","device":"course-192gb","gpus":64,"tiers":[
+    {"name":"course-64","source":"sheet","aliases":[],"description":"d","device":"course-192gb","gpus":64,"tiers":[
       {"name":"node","size":8,"fabric":"scale_up"},{"name":"network","fabric":"course-ib"}]},
-    {"name":"pods","aliases":["three-tier"],"description":"d","device":"h100-sxm","gpus":1024,"tiers":[
+    {"name":"pods","source":"sheet","aliases":["three-tier"],"description":"d","device":"h100-sxm","gpus":1024,"tiers":[
       {"name":"node","size":8,"fabric":"scale_up"},{"name":"pod","size":256,"fabric":"ib-ndr-400"},
       {"name":"spine","size":2048,"fabric":"NDR","oversubscription":{"value":4,"source":"sheet"}}]}]})";
   texts["frameworks"] =

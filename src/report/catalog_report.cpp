@@ -160,13 +160,15 @@ CatalogEntry catalog_entry(const Cluster& c) {
   }
   entry.headline = {c.device.name, std::to_string(c.gpus), tiers};
   Rows rows(entry);
-  rows.count("GPUs", "gpus", static_cast<double>(c.gpus), Source{});
+  rows.count("GPUs", "gpus", static_cast<double>(c.gpus), c.source);
   rows.add("memory of a GPU", "memory_reported_bytes", c.device.memory_reported);
   for (const Tier& t : c.tiers) {
-    rows.count(t.name + ", GPUs joined", t.name + "_gpus", static_cast<double>(t.size), Source{});
+    rows.count(t.name + ", GPUs joined", t.name + "_gpus", static_cast<double>(t.size), c.source);
     rows.add(t.name + ", bandwidth", t.name + "_bandwidth_bytes_per_s", t.bandwidth);
     rows.add(t.name + ", one step", t.name + "_latency_s", t.latency);
-    rows.add(t.name + ", oversubscription", t.name + "_oversubscription", t.oversubscription);
+    Sourced<Ratio<>> oversubscription = t.oversubscription;
+    if (oversubscription.source.id.empty()) oversubscription.source = c.source;
+    rows.add(t.name + ", oversubscription", t.name + "_oversubscription", oversubscription);
   }
   return entry;
 }
