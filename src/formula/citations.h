@@ -51,6 +51,14 @@ inline constexpr std::array kWorks{
     Work{"shardplan", "derived in this project; the derivation stands in the assumption and the example"},
 };
 
+/// For constant expressions: a comparison of pointers is none under the undefined-behaviour sanitizer.
+constexpr bool is_known_work(std::string_view id) {
+  for (const Work& w : kWorks) {
+    if (w.id == id) return true;
+  }
+  return false;
+}
+
 constexpr const Work* find_citation(std::string_view id) {
   for (const Work& w : kWorks) {
     if (w.id == id) return &w;

@@ -23,8 +23,8 @@ concept Formula = requires(typename F::template In<double> in) {
 template <class F>
 consteval bool is_documented() {
   return !F::info.id.empty() && !F::info.title.empty() && !F::info.assumes.empty() &&
-         !F::info.citation.where.empty() && find_citation(F::info.citation.id) != nullptr &&
-         F::examples.size() > 0 && !F::examples[0].from.empty() &&
+         !F::info.citation.where.empty() && is_known_work(F::info.citation.id) && F::examples.size() > 0 &&
+         !F::examples[0].from.empty() &&
          F::symbols.size() == detail::field_count<typename F::template In<double>>();
 }
 
