@@ -186,6 +186,12 @@ Result<Cluster> build_cluster(const QuestionSpec& spec, const Catalog& catalog,
                  "less than the memory of a GPU");
     }
   }
+  if (!flags.error() && !(cluster.usable() > bytes(0))) {
+    flags.fail(&Spec::hbm, "out_of_range",
+               "the reserve of " + format(cluster.reserve()) + " leaves nothing of " +
+                   format(cluster.device.memory_reported.value),
+               "more memory, or a smaller --reserve");
+  }
   if (flags.error()) return *flags.error();
   return cluster;
 }
