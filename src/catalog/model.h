@@ -129,6 +129,9 @@ struct Quantization {
   bool operator==(const Quantization&) const = default;
 };
 
+/// Estimates keep one entry for each distinct layer of a model; published ones have at most a handful.
+inline constexpr std::size_t kDistinctLayersMax = 64;
+
 struct Model {
   std::string name;
   std::string architecture;  // "llama", "deepseek_v3", "by_hand"

@@ -2,7 +2,7 @@
 // faster.
 //
 // Tier by tier: reduce-scatter inside each tier, the outermost one carries the remaining share, all-gather
-// back. A flat ring runs at the outermost tier's bandwidth and latency.
+// back. A flat ring runs at the pace of the slowest link it crosses: each step waits for it.
 //
 //   auto cost = group_collective<double>(Collective::kAllReduce, gradient_bytes, cluster_links,
 //   dense_shard_group(plan));
@@ -35,13 +35,44 @@ std::vector<Link<N>> cluster_links(const Cluster& cluster) {
   return links;
 }
 
-template <class N>
+template <class N = double>
 struct GroupCost {
   CollectiveCost<N> cost;
-  std::size_t tier = 0;                   // the outermost one it crosses
-  bool hierarchical = false;              // tier by tier was faster than the flat ring
-  Seconds<N> outermost_bandwidth_term{};  // the part of cost.bandwidth_term that the outermost tier takes
+  std::size_t tier = 0;       // the outermost one it crosses
+  bool hierarchical = false;  // tier by tier was faster than the flat ring
+  /// The tier that a faster link would be bought for: the outermost one or, in a flat ring, the slowest.
+  std::size_t paced_by = 0;
+  Seconds<N> paced_bandwidth_term{};  // the part of cost.bandwidth_term that paced_by takes
+
+  /// A second collective that follows the first on the same tiers.
+  GroupCost& operator+=(const GroupCost& more) {
+    cost.latency_term += more.cost.latency_term;
+    cost.bandwidth_term += more.cost.bandwidth_term;
+    paced_bandwidth_term += more.paced_bandwidth_term;
+    return *this;
+  }
 };
+
+/// What sets the pace of a ring through every rank of a group.
+template <class N>
+struct Pace {
+  Link<N> link;          // the lowest bandwidth and the highest latency among the tiers crossed
+  std::size_t tier = 0;  // of the bandwidth
+};
+
+template <class N>
+Pace<N> ring_pace(const std::vector<Link<N>>& links, const TierShares& shares) {
+  Pace<N> pace{links[shares.outermost], shares.outermost};
+  for (std::size_t i = shares.outermost; i-- > 0;) {
+    if (shares.ranks[i] <= 1) continue;
+    if (links[i].bandwidth < pace.link.bandwidth) {
+      pace.link.bandwidth = links[i].bandwidth;
+      pace.tier = i;
+    }
+    if (links[i].latency > pace.link.latency) pace.link.latency = links[i].latency;
+  }
+  return pace;
+}
 
 namespace detail {
 
@@ -63,7 +94,8 @@ void visit_tiers(const Bytes<N>& size, const std::vector<Link<N>>& links, const 
     if (shares.ranks[i] <= 1) continue;
     const RingIn<N> in{share, detail::rank_count<N>(shares.ranks[i]), links[i].bandwidth, links[i].latency};
     visit(i, in);
-    share = share / in.ranks;
+    // Where units are not all full, the ranks of the emptiest carry the most.
+    share = share / detail::rank_count<N>(shares.fewest[i]);
   }
 }
 
@@ -126,23 +158,22 @@ GroupCost<N> group_collective(Collective kind, const Bytes<N>& size, const std::
   GroupCost<N> result;
   if (group.count <= 1) return result;
   const TierShares shares = members(cluster, group);
-  result.tier = shares.outermost;
+  result.tier = result.paced_by = shares.outermost;
   if (kind == Collective::kAllToAll) {
     result.cost =
-        detail::all_to_all_over_tiers<N>(size, links, shares, group.count, result.outermost_bandwidth_term);
+        detail::all_to_all_over_tiers<N>(size, links, shares, group.count, result.paced_bandwidth_term);
     return result;
   }
-  const Link<N>& outer = links[shares.outermost];
-  const RingIn<N> flat{size, detail::rank_count<N>(group.count), outer.bandwidth, outer.latency};
+  const Pace<N> pace = ring_pace<N>(links, shares);
+  const RingIn<N> flat{size, detail::rank_count<N>(group.count), pace.link.bandwidth, pace.link.latency};
   result.cost = ring_cost<N>(kind, flat);
-  result.outermost_bandwidth_term = result.cost.bandwidth_term;
+  result.paced_by = pace.tier;
+  result.paced_bandwidth_term = result.cost.bandwidth_term;
   if (shares.outermost == 0 || kind == Collective::kBroadcast || kind == Collective::kSendRecv) return result;
   Seconds<N> outermost{};
   const CollectiveCost<N> tiered = detail::tier_by_tier<N>(kind, size, links, shares, outermost);
   if (tiered.total() < result.cost.total()) {
-    result.outermost_bandwidth_term = outermost;
-    result.cost = tiered;
-    result.hierarchical = true;
+    result = {tiered, shares.outermost, true, shares.outermost, outermost};
   }
   return result;
 }

@@ -9,12 +9,13 @@ BytesPerSecond<> tier_bandwidth(const Cluster& cluster, std::size_t tier) {
 }
 
 AxisBandwidth axis_bandwidth(const Cluster& cluster, const AxisCost<>& cost, Seconds<> budget) {
-  AxisBandwidth result{tier_bandwidth(cluster, cost.tier), std::nullopt};
-  const Seconds<> inner = cost.bandwidth_term - cost.outermost_bandwidth_term;
+  const GroupCost<>& group = cost.group;
+  AxisBandwidth result{tier_bandwidth(cluster, group.paced_by), std::nullopt};
+  const Seconds<> inner = group.cost.bandwidth_term - group.paced_bandwidth_term;
   const Seconds<> left = budget - inner;
-  if (left <= cost.latency_term) return result;
+  if (left <= group.cost.latency_term) return result;
   result.required = call<RequiredBandwidth>(RequiredBandwidth::In<double>{
-      result.available, cost.outermost_bandwidth_term, cost.latency_term, left});
+      result.available, group.paced_bandwidth_term, group.cost.latency_term, left});
   return result;
 }
 

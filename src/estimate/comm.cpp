@@ -33,18 +33,18 @@ CommAlgorithm flat_algorithm(Collective collective) {
   return CommAlgorithm::kNone;
 }
 
-/// All ranks in one ring, pairwise exchange or chain, at the pace of the outermost tier it crosses.
+/// All ranks in one ring, pairwise exchange or chain, at the pace of the slowest link it crosses.
 template <class N>
 CommWay<N> flat_way(const CommQuestion& q, const Bytes<N>& size, const std::vector<Link<N>>& links,
-                    std::size_t outermost) {
+                    const TierShares& shares) {
   const std::int64_t count = rank_total(q);
   const Source& told = q.ranks.source;
-  const Link<N>& link = links[outermost];
+  const auto [link, tier] = ring_pace<N>(links, shares);
   const RingIn<N> in{size, leaf<N>("ranks", static_cast<double>(count), told), link.bandwidth, link.latency};
   CommWay<N> way;
   way.algorithm = flat_algorithm(q.collective);
   way.cost = ring_cost<N>(q.collective, in);
-  way.parts.push_back({q.cluster.tiers[outermost].name, count, size, link, way.cost});
+  way.parts.push_back({q.cluster.tiers[tier].name, count, size, link, way.cost});
   return way;
 }
 
@@ -72,14 +72,14 @@ bool has_tiered_way(Collective collective) {
   return collective != Collective::kBroadcast && collective != Collective::kSendRecv;
 }
 
-/// The bandwidth of the outermost tier at which a way fits under the window, with its latency or as if it had
+/// The bandwidth of a tier at which a way fits under the window, with its latency or as if it had
 /// none.
 template <class N>
-std::optional<BytesPerSecond<N>> required(const CommPart<N>& outermost, const Seconds<N>& others,
+std::optional<BytesPerSecond<N>> required(const CommPart<N>& part, const Seconds<N>& others,
                                           const Seconds<N>& window) {
   if (!(others < window)) return std::nullopt;
   return call<RequiredBandwidth>(
-      RequiredBandwidth::In<N>{outermost.link.bandwidth, outermost.cost.bandwidth_term, others, window});
+      RequiredBandwidth::In<N>{part.link.bandwidth, part.cost.bandwidth_term, others, window});
 }
 
 template <class N>
@@ -94,6 +94,7 @@ void judge(const CommQuestion& q, const Seconds<N>& window, CommWay<N>& way) {
   const Seconds<N> others =
       one ? way.cost.latency_term
           : named("all but the bandwidth term of the outermost tier", way.cost.latency_term + inner);
+  way.rest = others;
   way.required = required(way.parts.back(), others, window);
   const Seconds<N> none = one ? leaf<N>("no latency", seconds(0), "left out on purpose") : inner;
   way.required_without_latency = required(way.parts.back(), none, window);
@@ -133,7 +134,7 @@ CommCost<N> comm_cost(const CommQuestion& q) {
     // Two ranks that send and receive may sit anywhere: the outermost link is what they can be sure of.
     const std::int64_t apart = q.collective == Collective::kSendRecv ? q.cluster.gpus / kPair : 1;
     const TierShares shares = members(q.cluster, {apart < 1 ? 1 : apart, count});
-    cost.ways.push_back(flat_way<N>(q, cost.size, links, shares.outermost));
+    cost.ways.push_back(flat_way<N>(q, cost.size, links, shares));
     if (shares.outermost > 0 && has_tiered_way(q.collective)) {
       cost.ways.push_back(tiered_way<N>(q, cost.size, links, shares));
     }

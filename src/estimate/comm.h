@@ -41,8 +41,10 @@ struct CommWay {
   // Where there is a window:
   std::optional<Seconds<N>> exposed;
   std::optional<Seconds<N>> slack;  // of the window
-  /// Of the outermost tier, to hide; nothing where no bandwidth is enough.
+  /// To hide: of the outermost tier, or of every link that a flat way crosses; nothing where no bandwidth is
+  /// enough, as `rest`, all but the term that it would shorten, exceeds the window.
   std::optional<BytesPerSecond<N>> required;
+  Seconds<N> rest{};
   std::optional<BytesPerSecond<N>> required_without_latency;
 
   Seconds<N> time() const { return cost.total(); }

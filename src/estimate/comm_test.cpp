@@ -57,6 +57,25 @@ TEST(Comm, TwoTiersHideWhatAFlatRingDoesNot) {
   EXPECT_EQ(a.exposed, false);
 }
 
+TEST(Comm, AFlatRingWaitsForItsSlowestLink) {
+  // Inside the node 10 GB/s and 1 us, between nodes 1,000 GB/s and 6 us.
+  const CommAnswer a = answer_comm(question(64, 70, {tier("node", 8, 10, 1), tier("network", 64, 1000, 6)}));
+  const CommWay<>& flat = a.cost.ways[0];
+  EXPECT_NEAR(flat.cost.bandwidth_term.raw(), 2.0 * 63 / 64 * 140e9 / 10e9, 1e-6);
+  EXPECT_NEAR(flat.cost.latency_term.raw(), 126 * 6e-6, 1e-12);
+  EXPECT_EQ(flat.parts[0].tier, "node");
+  EXPECT_EQ(a.exposed, true);
+}
+
+TEST(Comm, WhereUnitsAreNotFullTheEmptiestCarriesTheMost) {
+  // 12 ranks: 8 in one node, 4 in the other, and each of the 4 sends a quarter.
+  const std::vector<Tier> tiers{tier("node", 8, 300, 5), tier("network", 12, 50, 15)};
+  const CommAnswer a = answer_comm(question(12, 7, tiers));
+  const CommWay<>& tiered = a.cost.ways[1];
+  EXPECT_EQ(tiered.parts[1].size, gigabytes(14) / ratio(4));
+  EXPECT_EQ(tiered.parts[1].ranks, 2);
+}
+
 TEST(Comm, AgreesWithTheCollectivesOfAStep) {
   const std::vector<Tier> tiers{tier("node", 8, 300, 5), tier("network", 64, 50, 15)};
   for (const Collective kind : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter}) {

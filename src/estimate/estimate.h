@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catalog/plan.h"
+#include "cost/group_collectives.h"
 #include "formula/traced.h"
 #include "graph/space.h"
 
@@ -62,14 +63,11 @@ struct TimeEntry {
 /// The communication of one axis in a step: what it costs, what it may hide under.
 template <class N = double>
 struct AxisCost {
-  Seconds<N> latency_term{};    // of one occurrence
-  Seconds<N> bandwidth_term{};  // of one occurrence
-  Seconds<N> window{};          // compute that may run beside one occurrence
-  double occurrences = 0;       // in a step
-  double bytes = 0;             // of one occurrence: the whole vector
-  std::size_t tier = 0;
-  bool hierarchical = false;
-  Seconds<N> outermost_bandwidth_term{};  // the part of bandwidth_term that `tier` takes
+  GroupCost<N> group;      // one occurrence
+  Seconds<N> window{};     // compute that may run beside one occurrence
+  double bytes = 0;        // of one occurrence: the whole vector
+  double occurrences = 0;  // in a step
+  Seconds<N> once() const { return group.cost.total(); }
 };
 enum class Axis { kTensor, kContext, kExpert, kData, kPipeline };
 inline constexpr std::size_t kAxisCount = 5;

@@ -22,9 +22,6 @@ namespace shardplan {
 
 class Estimator {
  public:
-  /// Distinct layers of one model; published architectures have at most a handful.
-  static constexpr std::size_t kMaxKinds = 64;
-
   explicit Estimator(const Question& question);
   Estimator(Question&&) = delete;
 
@@ -105,7 +102,7 @@ class Estimator {
   void add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links, const Seconds<N>& forward,
                          const Seconds<N>& backward, TimeBreakdown<N>& time) const;
   template <class N>
-  void add_pipeline(const Plan& plan, const std::array<double, kMaxKinds>& layer_seconds,
+  void add_pipeline(const Plan& plan, const std::array<double, kDistinctLayersMax>& layer_seconds,
                     const Seconds<N>& head, const Seconds<N>& average, TimeBreakdown<N>& time) const;
   template <class N>
   const std::vector<Link<N>>& links() const;

@@ -170,15 +170,7 @@ void Estimator::add_layer_collectives(const Plan& plan, const LayerOps& ops,
                  hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
   const auto record = [&](Axis axis, const GroupCost<N>& cost, const Bytes<N>& size,
                           const Seconds<N>& window) {
-    AxisCost<N>& a = time.axis(axis);
-    a = {cost.cost.latency_term,
-         cost.cost.bandwidth_term,
-         window,
-         a.occurrences,
-         value_of(size),
-         cost.tier,
-         cost.hierarchical,
-         cost.outermost_bandwidth_term};
+    time.axis(axis) = {cost, window, value_of(size), time.axis(axis).occurrences};
   };
   if (plan.tp > 1) {
     const Bytes<N> size = named("activation of one micro-batch", t * hidden * element);

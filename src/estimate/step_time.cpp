@@ -34,9 +34,7 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
     if (expert_count > 0) {
       const Bytes<N> expert = leaf<N>("expert parameters on the rank", expert_count, model_source_) * each;
       const GroupCost<N> more = group_collective<N>(kind, expert, links, cluster, expert_shard_group(plan));
-      cost.cost.latency_term += more.cost.latency_term;
-      cost.cost.bandwidth_term += more.cost.bandwidth_term;
-      cost.outermost_bandwidth_term += more.outermost_bandwidth_term;
+      cost += more;
     }
     return cost;
   };
@@ -50,21 +48,19 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
     entry.hidden += (total - exposed) * repeat;
   };
   const auto note = [&](const GroupCost<N>& cost, const Seconds<N>& window, double times, double size) {
-    axis = {cost.cost.latency_term, cost.cost.bandwidth_term,     window, times, size, cost.tier,
-            cost.hierarchical,      cost.outermost_bandwidth_term};
+    axis = {cost, window, size, times};
   };
   const double micro_batches = plan.grad_accumulation;
-  const double gradient_bytes = dense_count * kept.gradient.value.raw();
+  const double parameters = dense_count + expert_count;
+  const double gradient_bytes = parameters * kept.gradient.value.raw();
   if (shards.weights) {
     // Full sharding: weights are gathered for each pass, gradients reduced in each backward pass.
     const auto gather = both(Collective::kAllGather, gathered_weight().value, gathered_weight().source);
     auto reduce = both(Collective::kReduceScatter, kept.gradient.value, kept.gradient.source);
     add(gather, forward, micro_batches);
-    reduce.cost.latency_term += gather.cost.latency_term;
-    reduce.cost.bandwidth_term += gather.cost.bandwidth_term;
-    reduce.outermost_bandwidth_term += gather.outermost_bandwidth_term;
+    reduce += gather;
     add(reduce, backward, micro_batches);
-    note(reduce, backward, micro_batches, gradient_bytes);
+    note(reduce, backward, micro_batches, gradient_bytes + parameters * gathered_weight().value.raw());
     return;
   }
   const bool sharded = shards.gradients || shards.optimizer;
@@ -93,7 +89,7 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   };
 
   Seconds<N> all_layers{}, forward{}, backward{};
-  std::array<double, kMaxKinds> slow{};  // seconds of one layer of each kind, for the slowest stage
+  std::array<double, kDistinctLayersMax> slow{};  // seconds of one layer of each kind, for the slowest stage
   std::array<double, kAxisCount> occurrences{};
   for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
     const double count = d(kinds_.count(k, 0, layers));
@@ -147,7 +143,7 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
 }
 
 template <class N>
-void Estimator::add_pipeline(const Plan& plan, const std::array<double, kMaxKinds>& layer_seconds,
+void Estimator::add_pipeline(const Plan& plan, const std::array<double, kDistinctLayersMax>& layer_seconds,
                              const Seconds<N>& head, const Seconds<N>& average,
                              TimeBreakdown<N>& time) const {
   if (plan.pp <= 1) return;
@@ -187,14 +183,7 @@ void Estimator::add_pipeline(const Plan& plan, const std::array<double, kMaxKind
       call<PipelineSends>(PipelineSends::In<N>{stages, chunks, micro_batches, send.cost.total()}));
   AxisCost<N>& axis = time.axis(Axis::kPipeline);
   const double count = 2 * plan.interleave * (plan.grad_accumulation + (plan.pp - 1.0) / plan.interleave);
-  axis = {send.cost.latency_term,
-          send.cost.bandwidth_term,
-          Seconds<N>(N(0.0)),
-          count,
-          value_of(size),
-          send.tier,
-          false,
-          send.outermost_bandwidth_term};
+  axis = {send, Seconds<N>(N(0.0)), value_of(size), count};
 }
 
 template TimeBreakdown<double> Estimator::time<double>(const Plan&) const;

@@ -26,6 +26,8 @@ struct Group {
 /// A ring inside tier i joins `ranks[i]` ranks; the tiers below it have already been reduced.
 struct TierShares {
   std::array<std::int64_t, kMaxTiers> ranks{};
+  /// The same in the emptiest unit of the tier: 4 of 8 where 12 ranks fill one node and half of another.
+  std::array<std::int64_t, kMaxTiers> fewest{};
   std::size_t tiers = 0;
   /// The outermost tier that the group crosses.
   std::size_t outermost = 0;
@@ -42,6 +44,8 @@ inline TierShares members(const Cluster& cluster, const Group& group) {
     // A group that does not fill whole units still needs the next tier for the rest: round up.
     shares.ranks[i] = last ? (group.count + inside - 1) / inside : held / inside;
     if (shares.ranks[i] < 1) shares.ranks[i] = 1;
+    const std::int64_t left_over = group.count % (inside * shares.ranks[i]);
+    shares.fewest[i] = left_over == 0 || last ? shares.ranks[i] : (left_over + inside - 1) / inside;
     inside *= shares.ranks[i];
     if (shares.ranks[i] > 1) shares.outermost = i;
   }

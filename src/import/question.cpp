@@ -40,7 +40,8 @@ constexpr std::array kFlags{
     QuestionFlag{"--reserve", &Spec::reserve, "memory held back on each GPU, GiB"},
     QuestionFlag{"--seq", &Spec::seq, "sequence, tokens"},
     QuestionFlag{"--global-batch", &Spec::global_batch, "batch of a step: sequences, or tokens as 4Mtok"},
-    QuestionFlag{"--precision", &Spec::precision, "bf16, fp16, fp8, ..."},
+    QuestionFlag{"--precision", &Spec::precision,
+                 "bf16, fp16, fp8 or fp4 matrix products; state and activations stay at 16 bits"},
     QuestionFlag{"--optimizer", &Spec::optimizer,
                  "adamw, adamw-8bit, adamw-bf16, adafactor, lion, muon, sgd"},
     QuestionFlag{"--framework", &Spec::framework, "generic, megatron, torchtitan, deepspeed, fsdp, nanotron"},
@@ -62,33 +63,45 @@ constexpr std::array kFlags{
 
 constexpr std::int64_t kSequenceMax = std::int64_t{1} << 32;
 constexpr double kBatchMax = 1e9;  // sequences
-// Estimates keep one entry for each distinct layer (Estimator::kMaxKinds).
-constexpr std::size_t kDistinctLayersMax = 64;
 
 std::string number_text(std::int64_t v) { return std::to_string(v); }
 
-/// A batch in tokens becomes whole sequences: as told when it is whole, else a multiple of the GPUs or of a
-/// half, a quarter, ... of them when that moves it little, so that many layouts divide it.
-std::int64_t sequences_of(double exact, std::int64_t gpus) {
-  if (exact == std::floor(exact)) return static_cast<std::int64_t>(exact);
-  for (std::int64_t step = gpus; step > 1; step = step % 2 == 0 ? step / 2 : 1) {
-    const double multiple = std::round(exact / static_cast<double>(step)) * static_cast<double>(step);
+/// The multiple nearest to `exact` of the largest divisor of the GPUs that moves it little, so that many
+/// layouts divide the batch. Nothing when only 1 does.
+std::optional<std::int64_t> near_multiple(double exact, std::int64_t gpus) {
+  for (std::int64_t parts = 1; parts < gpus; ++parts) {
+    if (gpus % parts != 0) continue;
+    const double step = static_cast<double>(gpus / parts), multiple = std::round(exact / step) * step;
     if (std::fabs(multiple / exact - 1) <= kBatchRounding) return static_cast<std::int64_t>(multiple);
   }
-  return static_cast<std::int64_t>(std::round(exact));
+  return std::nullopt;
+}
+
+/// A batch in tokens becomes whole sequences: as told when it is whole.
+std::int64_t sequences_of(double exact, std::int64_t gpus) {
+  if (exact == std::floor(exact)) return static_cast<std::int64_t>(exact);
+  return near_multiple(exact, gpus).value_or(static_cast<std::int64_t>(std::round(exact)));
+}
+
+/// The batch that is taken when none is told: about kDefaultBatchTokens, or what the GPUs need.
+void take_default_batch(Question& q) {
+  const double sequence = static_cast<double>(q.workload.sequence);
+  const double exact = std::max(1.0, kDefaultBatchTokens / sequence);
+  const std::int64_t gpus = q.cluster.gpus;
+  const auto near = gpus == 1 ? std::llround(exact) : near_multiple(exact, gpus);
+  q.workload.global_batch =
+      near.value_or(static_cast<std::int64_t>(std::ceil(exact / static_cast<double>(gpus))) * gpus);
+  const double sequences = static_cast<double>(q.workload.global_batch);
+  q.assumed.push_back(
+      "global batch " + format_count(sequences) + " sequences (" + format_count(sequences * sequence) +
+      " tokens): " +
+      (near ? "about 4 Mi tokens" : "a multiple of the GPUs, as none near 4 Mi tokens divides"));
 }
 
 void read_batch(FlagReader& flags, Purpose purpose, Question& q) {
   const std::string expected = "whole sequences, such as 512, or tokens, such as 4Mtok";
   if (!flags.told(&Spec::global_batch)) {
-    if (purpose == Purpose::kMemory) return;
-    const double gpus = static_cast<double>(q.cluster.gpus),
-                 sequence = static_cast<double>(q.workload.sequence);
-    const double sequences = std::ceil(kDefaultBatchTokens / sequence / gpus) * gpus;
-    q.workload.global_batch = static_cast<std::int64_t>(sequences);
-    q.assumed.push_back("global batch " + format_count(sequences) + " sequences (" +
-                        format_count(sequences * sequence) +
-                        " tokens): about 4 Mi tokens, a multiple of the GPUs");
+    if (purpose == Purpose::kPlan) take_default_batch(q);
     return;
   }
   const std::string& typed = *flags.text(&Spec::global_batch);
@@ -105,17 +118,30 @@ void read_batch(FlagReader& flags, Purpose purpose, Question& q) {
   }
   q.workload.global_batch = sequences_of(sequences, q.cluster.gpus);
   if (batch->is_tokens) {
-    q.notes.push_back("global batch " + typed + " read as " + number_text(q.workload.global_batch) +
-                      " sequences of " + number_text(q.workload.sequence) + " tokens");
+    q.assumed.push_back("global batch " + typed + " read as " + number_text(q.workload.global_batch) +
+                        " sequences of " + number_text(q.workload.sequence) + " tokens");
   }
 }
 
 void read_precision(FlagReader& flags, Question& q) {
-  const auto told = flags.choice(&Spec::precision, {Precision::kFp32, Precision::kTf32, Precision::kBf16,
-                                                    Precision::kFp16, Precision::kFp8, Precision::kFp4});
+  // The account of memory keeps 16-bit weights and activations: full precision would need twice that.
+  const auto told =
+      flags.choice(&Spec::precision, {Precision::kBf16, Precision::kFp16, Precision::kFp8, Precision::kFp4});
   const auto has = [&](Precision p) {
     return q.cluster.device.peak[static_cast<std::size_t>(p)].has_value();
   };
+  // Every GPU that has both runs them at one rate.
+  if (told == Precision::kFp16 && !has(Precision::kFp16) && has(Precision::kBf16)) {
+    Device& device = q.cluster.device;
+    const auto take = [](auto& figures) {
+      figures[static_cast<std::size_t>(Precision::kFp16)] =
+          figures[static_cast<std::size_t>(Precision::kBf16)];
+    };
+    take(device.peak);
+    take(device.efficiency.gemm);
+    take(device.efficiency.gemm_k_half);
+    q.assumed.push_back("fp16 at the bf16 rate of " + device.name);
+  }
   if (told) {
     q.workload.precision = *told;
   } else {
@@ -124,9 +150,8 @@ void read_precision(FlagReader& flags, Question& q) {
   }
   if (has(q.workload.precision)) return;
   std::string list;
-  for (int i = 0; i < kPrecisionCount; ++i) {
-    if (has(static_cast<Precision>(i)))
-      list += (list.empty() ? "one of " : ", ") + std::string(name(static_cast<Precision>(i)));
+  for (const Precision p : {Precision::kBf16, Precision::kFp16, Precision::kFp8, Precision::kFp4}) {
+    if (has(p)) list += (list.empty() ? "one of " : ", ") + std::string(name(p));
   }
   flags.fail(&Spec::precision, "unsupported",
              q.cluster.device.name + " has no " + name(q.workload.precision) + " rate", list);
@@ -225,8 +250,13 @@ std::optional<Error> degrees_that_do_not_fit(const Question& q) {
                "a multiple of " + number_text(product), ""};
 }
 
-/// What the contract names and no estimate models yet is refused as such, not as a slip of spelling.
+/// What people type and no estimate models yet is refused as such, not as a slip of spelling.
 void refuse_unmodelled(FlagReader& flags) {
+  for (const Precision p : {Precision::kFp32, Precision::kTf32, Precision::kInt8}) {
+    if (!flags.told(&Spec::precision) || name_key(*flags.text(&Spec::precision)) != name(p)) continue;
+    flags.fail(&Spec::precision, "unsupported", std::string("training in ") + name(p) + " is not modelled",
+               "one of bf16, fp16, fp8, fp4");
+  }
   if (flags.told(&Spec::recompute)) {
     const std::string key = name_key(*flags.text(&Spec::recompute));
     if (key.starts_with("full:") || key.find(',') != std::string::npos) {
@@ -342,8 +372,7 @@ Result<FixedAxes> parse_axes(const QuestionSpec& spec) {
   refuse_unmodelled(flags);
   axes.recompute =
       flags.choice(&Spec::recompute, {Recompute::kNone, Recompute::kSelective, Recompute::kFull});
-  axes.schedule = flags.choice(&Spec::schedule, {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
-                                                 Schedule::kZbH1, Schedule::kZbV, Schedule::kDualPipe});
+  axes.schedule = flags.choice(&Spec::schedule, {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved});
   axes.sequence_parallel = flags.boolean(&Spec::sp);
   check_schedule(flags, axes);
   if (flags.error()) return *flags.error();

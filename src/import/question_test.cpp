@@ -388,7 +388,12 @@ TEST(QuestionWorkload, DefaultsAreSaid) {
        {"sequence 4096", "optimizer adamw", "precision bf16", "framework generic", "global batch"}) {
     EXPECT_THAT(q.assumed, Contains(HasSubstr(said)));
   }
-  EXPECT_EQ(question({{"--gpus", "48"}}).workload.global_batch, 1056) << "a multiple of the GPUs";
+  EXPECT_EQ(question({{"--gpus", "48"}}).workload.global_batch, 1008) << "the nearest multiple of the GPUs";
+  EXPECT_EQ(question({{"--gpus", "500"}}).workload.global_batch, 1000);
+  EXPECT_EQ(question({{"--gpus", "16384"}}).workload.global_batch, 1024) << "not 16,384 sequences";
+  const Question prime = question({{"--gpus", "2003"}});
+  EXPECT_EQ(prime.workload.global_batch, 2003) << "nothing near 1,024 divides";
+  EXPECT_THAT(prime.assumed, Contains(HasSubstr("8,204,288 tokens): a multiple of the GPUs")));
   EXPECT_EQ(question({}, Purpose::kMemory).workload.global_batch, 0);
 }
 
@@ -397,13 +402,23 @@ TEST(QuestionWorkload, BatchInSequencesOrTokens) {
   EXPECT_EQ(question({{"--global-batch", "4096000tok"}}).workload.global_batch, 1000) << "whole: as told";
   const Question q = question({{"--global-batch", "4Mtok"}});
   EXPECT_EQ(q.workload.global_batch, 960) << "976.6 to the nearest multiple of 64";
-  EXPECT_THAT(q.notes, Contains(HasSubstr("960 sequences")));
+  EXPECT_THAT(q.assumed, Contains(HasSubstr("960 sequences")));
   EXPECT_EQ(question({{"--global-batch", "4Mtok"}, {"--gpus", "16384"}}).workload.global_batch, 1024);
   EXPECT_EQ(question({{"--global-batch", "10ktok"}}).workload.global_batch, 2);
   EXPECT_EQ(code_at({{"--global-batch", "100tok"}}), "--global-batch out_of_range") << "less than a sequence";
   EXPECT_EQ(code_at({{"--global-batch", "4MB"}}), "--global-batch bad_value");
   EXPECT_EQ(question({{"--critical-batch", "2Mtok"}}).workload.critical_batch_tokens, 2e6);
   EXPECT_EQ(code_at({{"--critical-batch", "2"}}), "--critical-batch bad_value");
+}
+
+TEST(QuestionWorkload, OnlyPrecisionsThatTheMemoryAccountKnows) {
+  const Question fp16 = question({{"--precision", "fp16"}});
+  EXPECT_EQ(fp16.workload.precision, Precision::kFp16);
+  EXPECT_THAT(fp16.assumed, Contains(HasSubstr("fp16 at the bf16 rate")));
+  for (const char* full : {"fp32", "tf32", "int8"}) {
+    EXPECT_EQ(code_at({{"--precision", full}}), "--precision unsupported") << full;
+  }
+  EXPECT_THAT(error_of({{"--precision", "fp99"}}).expected, Not(HasSubstr("fp32")));
 }
 
 TEST(QuestionWorkload, NamesAndWhatIsNearest) {

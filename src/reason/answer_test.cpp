@@ -141,7 +141,7 @@ TEST(Axes, AtTheRequiredBandwidthTheReductionJustHides) {
     q.cluster.tiers.back().bandwidth.value = bytes_per_s(needs * factor);
     const Estimator estimator(q);
     const AxisCost<> cost = estimator.time<double>(asked.answer.result.best->plan).axis(Axis::kData);
-    EXPECT_EQ(cost.latency_term + cost.bandwidth_term <= cost.window, factor > 1) << factor;
+    EXPECT_EQ(cost.once() <= cost.window, factor > 1) << factor;
   }
 }
 
@@ -174,6 +174,30 @@ TEST(Thresholds, NearestFirstAndTheAnswerChangesThere) {
     checked = true;
   }
   EXPECT_TRUE(checked);
+}
+
+TEST(Thresholds, OfMemoryAreExact) {
+  const Asked asked(gpt175("64"));
+  const Plan& now = asked.answer.result.best->plan;
+  const auto plan_at = [&](double hbm) {
+    Question q = asked.question;
+    q.cluster.device.memory_reported.value = bytes(hbm);
+    const auto best = search(Estimator(q), q.fixed, 0).best;
+    return best ? std::optional<Plan>(best->plan) : std::nullopt;
+  };
+  const auto same = [&](const std::optional<Plan>& p) {
+    return p && p->dp == now.dp && p->tp == now.tp && p->pp == now.pp && p->cp == now.cp;
+  };
+  constexpr double kBit = 1e-9;
+  int checked = 0;
+  for (const Threshold& t : asked.answer.thresholds) {
+    if (t.parameter != "hbm") continue;
+    ++checked;
+    const bool up = t.threshold > t.current;
+    EXPECT_EQ(same(plan_at(t.threshold * (1 - kBit))), up);
+    EXPECT_EQ(same(plan_at(t.threshold * (1 + kBit))), !up);
+  }
+  EXPECT_GE(checked, 1);
 }
 
 TEST(Thresholds, TheCriticalBatchIsOne) {

@@ -17,21 +17,31 @@ const char* window_words(Axis axis) {
   return axis == Axis::kData ? "the backward pass of one micro-batch" : "the attention of one layer";
 }
 
-std::string hidden_reason(Axis axis, const AxisCost<>& cost, const AxisBandwidth& bandwidth) {
-  const Seconds<> once = cost.latency_term + cost.bandwidth_term;
+std::string hidden_reason(Axis axis, const AxisCost<>& cost, const AxisBandwidth& bandwidth,
+                          const Estimate& best, Ratio<> contention) {
+  const Seconds<> once = cost.once();
+  const TimeEntry<>& step = best.time[time_term(axis)];
   std::string text = std::string(traffic_words(axis)) + " of " + format(bytes(cost.bytes)) + " takes " +
-                     format(once) + (cost.hierarchical ? " tier by tier" : "") + " beside " +
+                     format(once) + (cost.group.hierarchical ? " tier by tier" : "") + " beside " +
                      window_words(axis) + ", " + format(cost.window) + ": ";
-  if (!bandwidth.required) return text + "latency and the inner tiers alone exceed it, no bandwidth hides it";
-  return text + (once <= cost.window ? "it fits under it" : format(once - cost.window) + " of it is exposed");
+  if (!bandwidth.required) {
+    text += "latency and the inner tiers alone exceed it, no bandwidth hides it";
+  } else if (once <= cost.window) {
+    text += "it fits under it";
+  } else {
+    text += format(once - cost.window) + " of it does not fit";
+  }
+  return text + "; of " + format(step.time) + " in the step " + format(step.exposed()) + " is felt" +
+         (contention > ratio(0)
+              ? ", as what runs beside compute slows it by " + format_percent(contention.raw())
+              : "");
 }
 
 std::string exposed_reason(Axis axis, const AxisCost<>& cost, const AxisBandwidth& bandwidth,
                            const Estimate& best) {
   const Seconds<> all = best.time[time_term(axis)].exposed(), compute = compute_time(best.time);
-  const Seconds<> once = cost.latency_term + cost.bandwidth_term;
   std::string text = std::string("nothing hides ") + traffic_words(axis) + ": " + format(bytes(cost.bytes)) +
-                     " each time, " + format(once) + ", adds " + format(all) + ", " +
+                     " each time, " + format(cost.once()) + ", adds " + format(all) + ", " +
                      format_percent((all / compute).raw()) + " of compute; ";
   if (!bandwidth.required) {
     return text + "its latency alone is more than a tenth of compute";
@@ -162,10 +172,11 @@ std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimat
         hides(axis) ? cost.window : compute_time(best.time) * ratio(kExposedShare / cost.occurrences);
     const AxisBandwidth bandwidth = axis_bandwidth(cluster, cost, budget);
     const std::string reason =
-        hides(axis) ? hidden_reason(axis, cost, bandwidth) : exposed_reason(axis, cost, bandwidth, best);
-    findings.push_back({name(axis), degree(best.plan, axis), cluster.tiers[cost.tier].name,
+        hides(axis) ? hidden_reason(axis, cost, bandwidth, best, cluster.device.efficiency.contention.value)
+                    : exposed_reason(axis, cost, bandwidth, best);
+    findings.push_back({name(axis), degree(best.plan, axis), cluster.tiers[cost.group.tier].name,
                         bandwidth.required, bandwidth.available,
-                        reason + next_tier_reason(cluster, cost.tier, bandwidth)});
+                        reason + next_tier_reason(cluster, cost.group.tier, bandwidth)});
   }
   return findings;
 }

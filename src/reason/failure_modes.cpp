@@ -31,12 +31,14 @@ std::string thin_headroom_text(const Case& c) {
          format(c.cluster().reserve_share.value * c.best.hbm) + " for it";
 }
 
-bool cross_node_tensor(const Case& c) { return c.plan().tp > 1 && c.best.time.axis(Axis::kTensor).tier > 0; }
+bool cross_node_tensor(const Case& c) {
+  return c.plan().tp > 1 && c.best.time.axis(Axis::kTensor).group.tier > 0;
+}
 std::string cross_node_tensor_text(const Case& c) {
   const AxisCost<>& cost = c.best.time.axis(Axis::kTensor);
   return "tensor parallelism of " + count(c.plan().tp) + " leaves the " + c.cluster().tiers.front().name +
-         ": its all-reduces run over " + c.cluster().tiers[cost.tier].name + " at " +
-         format(tier_bandwidth(c.cluster(), cost.tier)) + " and take " +
+         ": its all-reduces run over " + c.cluster().tiers[cost.group.tier].name + " at " +
+         format(tier_bandwidth(c.cluster(), cost.group.tier)) + " and take " +
          of_step(c, c.spent(TimeTerm::kTensor));
 }
 
@@ -90,14 +92,14 @@ std::optional<BytesPerSecond<>> reduction_needs(const Case& c) {
 }
 bool reduction_near_window(const Case& c) {
   const auto needs = reduction_needs(c);
-  return needs &&
-         *needs * ratio(kNearlyExposed) > tier_bandwidth(c.cluster(), c.best.time.axis(Axis::kData).tier);
+  return needs && *needs * ratio(kNearlyExposed) >
+                      tier_bandwidth(c.cluster(), c.best.time.axis(Axis::kData).group.paced_by);
 }
 std::string reduction_near_window_text(const Case& c) {
   const AxisCost<>& cost = c.best.time.axis(Axis::kData);
-  const BytesPerSecond<> has = tier_bandwidth(c.cluster(), cost.tier), needs = *reduction_needs(c);
+  const BytesPerSecond<> has = tier_bandwidth(c.cluster(), cost.group.paced_by), needs = *reduction_needs(c);
   return "the gradient reduction needs " + format(needs) + " of the " + format(has) + " of tier " +
-         c.cluster().tiers[cost.tier].name + " to hide: " +
+         c.cluster().tiers[cost.group.paced_by].name + " to hide: " +
          (needs <= has ? "a network that falls below it shows up in every step"
                        : "it is exposed already, and grows with every loss of bandwidth");
 }

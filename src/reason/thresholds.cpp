@@ -11,9 +11,10 @@ namespace {
 
 /// Plans that all searches together may visit: some 40 searches of 64 GPUs.
 constexpr std::int64_t kPlansMax = 900'000;
-/// Factors from the current value that are tried before the bisection.
-constexpr std::array kFactors{2.0, 4.0};
-constexpr int kHalvings = 4;  // 2^(1/16): within 4.5 %
+/// Factors from the current value that are tried before the bisection; for feasibility alone, the last two.
+constexpr std::array kFactors{1.25, 1.5, 2.0, 4.0};
+constexpr double kFeasibilityFrom = 2.0;
+constexpr double kClose = 1.01;  // where any value is meant, how near the two sides come
 constexpr double kLongSequence = 8192, kLongStep = 1024, kShortStep = 128;
 
 /// One input of the question. `set` says whether the value is one that it can take.
@@ -61,17 +62,6 @@ constexpr std::array kParameters{
               true,
               {true, true},
               {false, true}},
-    Parameter{"hbm",
-              "bytes",
-              [](const Question& q) { return q.cluster.device.memory_reported.value.raw(); },
-              [](Question& q, double v) {
-                q.cluster.device.memory_reported.value = bytes(v);
-                return q.cluster.usable().raw() > 0;
-              },
-              [](const Question&, const SearchResult&) { return 0.0; },
-              true,
-              {true, true},
-              {true, false}},
     Parameter{"bandwidth_inter_node",
               "bytes/s",
               [](const Question& q) { return q.cluster.tiers.back().bandwidth.value.raw(); },
@@ -132,6 +122,7 @@ class Scan {
   std::optional<Threshold> find(bool up) {
     double same = current_;
     for (const double factor : kFactors) {
+      if (!parameter_.bisected && factor < kFeasibilityFrom) continue;
       const double value = whole(up ? current_ * factor : current_ / factor, step_);
       const auto found = value == same ? std::nullopt : search_at(value);
       if (!found) return std::nullopt;
@@ -159,8 +150,9 @@ class Scan {
   }
 
   Threshold bisect(double same, double other, SearchResult there) {
-    for (int i = 0; i < kHalvings; ++i) {
-      const double middle = whole(std::sqrt(same * other), step_);
+    while (std::max(same, other) / std::min(same, other) > kClose) {
+      double middle = whole(std::sqrt(same * other), step_);
+      if (middle == same || middle == other) middle = whole((same + other) / 2, step_);
       if (middle == same || middle == other) break;
       auto found = search_at(middle);
       if (!found) break;
@@ -196,6 +188,39 @@ class Scan {
   double current_, step_;
 };
 
+/// The memory of a GPU at which `usable` would be usable.
+double hbm_of(const Cluster& c, Bytes<> usable_bytes) {
+  return ((usable_bytes + c.reserve_fixed.value) / (ratio(1) - c.reserve_share.value)).raw();
+}
+
+/// The sizes of HBM, next below and next above, at which another layout is the best or nothing fits.
+void add_hbm(const Estimator& estimator, const FixedAxes& fixed, std::vector<Threshold>& found) {
+  const Cluster& cluster = estimator.question().cluster;
+  const double current = cluster.device.memory_reported.value.raw();
+  const Bytes<> usable_bytes = estimator.usable<double>();
+  const std::vector<FrontEntry> front = memory_front(estimator, fixed);
+  const auto above = std::upper_bound(front.begin(), front.end(), usable_bytes,
+                                      [](Bytes<> u, const FrontEntry& e) { return u < e.total; });
+  const auto add = [&](const FrontEntry& at, std::string then) {
+    found.push_back({"hbm", current, hbm_of(cluster, at.total), "bytes", std::move(then)});
+  };
+  if (above == front.begin()) {
+    if (!front.empty()) add(front.front(), "a plan fits: " + canonical(front.front().plan));
+    return;
+  }
+  const Plan& best = std::prev(above)->plan;
+  const auto gives_way = [&](const FrontEntry& to) {
+    return degrees(best) + " gives way to " + canonical(to.plan);
+  };
+  const auto other = [&](const FrontEntry& e) { return !same_layout(e.plan, best); };
+  if (const auto next = std::find_if(above, front.end(), other); next != front.end()) {
+    add(*next, gives_way(*next));
+  }
+  auto last = std::prev(above);
+  while (last != front.begin() && !other(*std::prev(last))) --last;
+  add(*last, "below it " + (last == front.begin() ? "nothing fits any more" : gives_way(*std::prev(last))));
+}
+
 /// Where state alone does not fit, the count at which it would: no search needed, the floor is exact.
 void add_floor(const Estimator& estimator, std::vector<Threshold>& found) {
   const Floor floor = state_floor(estimator);
@@ -225,6 +250,7 @@ std::vector<Threshold> thresholds(const Estimator& estimator, const FixedAxes& f
   std::int64_t plans_left = kPlansMax;
   add_critical_batch(estimator.question(), result, found);
   add_floor(estimator, found);
+  add_hbm(estimator, fixed, found);
   const bool hopeless = !state_floor(estimator).feasible;
   for (const Parameter& parameter : kParameters) {
     if (hopeless && !parameter.bisected) continue;  // the floor has said how many GPUs

@@ -9,8 +9,8 @@ namespace {
 constexpr double kLatencyHalf = 0.5;
 
 bool latency_bound(const AxisCost<>& cost) {
-  const Seconds<> total = cost.latency_term + cost.bandwidth_term;
-  return total.raw() > 0 && (cost.latency_term / total).raw() > kLatencyHalf;
+  const Seconds<> total = cost.once();
+  return total.raw() > 0 && (cost.group.cost.latency_term / total).raw() > kLatencyHalf;
 }
 
 void add(std::vector<TimeGroup>& groups, const std::string& kind, const std::string& words,
@@ -79,7 +79,8 @@ std::vector<TimeGroup> time_groups(const Estimate& estimate, const Cluster& clus
   for (std::size_t i = 0; i < kAxisCount; ++i) {
     const Axis axis = static_cast<Axis>(i);
     const AxisCost<>& cost = time.axis(axis);
-    const std::string kind = latency_bound(cost) ? "latency" : "link:" + cluster.tiers[cost.tier].name;
+    const std::string kind =
+        latency_bound(cost) ? "latency" : "link:" + cluster.tiers[cost.group.paced_by].name;
     add(groups, kind, traffic_words(axis), time[time_term(axis)].exposed());
   }
   std::stable_sort(groups.begin(), groups.end(),

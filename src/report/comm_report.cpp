@@ -25,12 +25,20 @@ const char* words(CommAlgorithm algorithm) {
   return "?";
 }
 
+/// Which links must have the bandwidth that a way requires.
+std::string where_words(const CommAnswer& a, const CommWay<>& way) {
+  const bool several_links = a.cost.ways.size() > 1 && way.algorithm != CommAlgorithm::kTierByTier;
+  return several_links ? " on every link it crosses" : " on the " + way.parts.back().tier;
+}
+
 std::string required_words(const CommAnswer& a) {
   const CommWay<>& best = a.cost.best();
   if (best.parts.empty()) return "";
   const CommPart<>& outermost = best.parts.back();
-  if (!best.required) return "; no bandwidth hides it, the rest alone is longer than that";
-  const std::string where = best.parts.size() > 1 ? " on the " + outermost.tier : "";
+  if (!best.required) {
+    return "; no bandwidth of the " + outermost.tier + " hides it: the rest alone takes " + format(best.rest);
+  }
+  const std::string where = a.cost.ways.size() > 1 ? where_words(a, best) : "";
   return (*a.exposed ? "; needs " : "; ") + format(*best.required) + where +
          (*a.exposed ? ", there are " : " would do, there are ") + format(outermost.link.bandwidth);
 }
@@ -98,14 +106,15 @@ std::string way_lines(const CommAnswer& a, const CommWay<>& way) {
   table.row({"time", format(way.time())});
   if (way.exposed) table.row({"felt", format(*way.exposed)});
   if (way.required) {
-    std::string needs = format(*way.required) + " on the " + way.parts.back().tier;
+    std::string needs = format(*way.required) + where_words(a, way);
     if (way.required_without_latency) {
       needs += ", " + format(*way.required_without_latency) + " if latency were nothing";
     }
     return table.text("  ", true) + "  hides from " + needs + "\n";
   }
   if (a.cost.window && !way.parts.empty()) {
-    return table.text("  ", true) + "  no bandwidth hides it: the rest is longer than the window\n";
+    return table.text("  ", true) + "  no bandwidth of the " + way.parts.back().tier +
+           " hides it: the rest alone takes " + format(way.rest) + "\n";
   }
   return table.text("  ", true);
 }

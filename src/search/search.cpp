@@ -1,6 +1,7 @@
 #include "search/search.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace shardplan {
@@ -53,6 +54,28 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::siz
   const std::size_t kept = std::min(ranked.size() - 1, runners_up);
   result.runners_up.assign(ranked.begin() + 1, ranked.begin() + 1 + static_cast<std::ptrdiff_t>(kept));
   return result;
+}
+
+std::vector<FrontEntry> memory_front(const Estimator& estimator, const FixedAxes& fixed) {
+  std::map<double, FrontEntry> front;  // by total
+  estimator.space().for_each(fixed, [&](const Plan& plan) {
+    int stage = 0;
+    const MemoryBreakdown<> memory = estimator.fullest_memory<double>(plan, stage);
+    const Seconds<> time = estimator.time<double>(plan).total() / ratio(sequences(plan));
+    const double total = memory.total().raw();
+    auto after = front.upper_bound(total);
+    if (after != front.begin()) {
+      const FrontEntry& below = std::prev(after)->second;
+      const bool same = below.total.raw() == total && below.per_sequence == time;
+      if (same ? below.plan < plan : below.per_sequence <= time) return;
+    }
+    while (after != front.end() && after->second.per_sequence >= time) after = front.erase(after);
+    front.insert_or_assign(total, FrontEntry{memory.total(), time, plan});
+  });
+  std::vector<FrontEntry> entries;
+  entries.reserve(front.size());
+  for (const auto& [total, entry] : front) entries.push_back(entry);
+  return entries;
 }
 
 }  // namespace shardplan

@@ -43,4 +43,15 @@ bool better(const Estimate& a, const Estimate& b);
 
 SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::size_t runners_up = 3);
 
+/// One plan that no other beats with as little memory.
+struct FrontEntry {
+  Bytes<> total;  // of the fullest stage
+  Seconds<> per_sequence;
+  Plan plan;
+};
+
+/// The best plan at every size of usable memory: it is the last entry whose total is no larger. Memory rises
+/// and time falls along it.
+std::vector<FrontEntry> memory_front(const Estimator& estimator, const FixedAxes& fixed);
+
 }  // namespace shardplan
