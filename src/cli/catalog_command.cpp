@@ -17,7 +17,7 @@ struct Kind {
   std::function<Result<CatalogEntry>(const std::string&)> one;
 };
 
-constexpr const char* kWhere = "NAME";
+constexpr const char* kWhere = "catalog";
 
 Result<CatalogEntry> cluster_entry(const ClusterPreset& preset) {
   const Result<Cluster> cluster = preset_cluster(catalog(), preset);

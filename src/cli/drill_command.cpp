@@ -36,7 +36,7 @@ Error no_such_drill(int number, const std::string& where) {
 int show(const Typed& typed, const Output& output) {
   const Drill* drill = find_drill(typed.number);
   if (drill == nullptr) return output.error(no_such_drill(typed.number, "drill show"));
-  if (typed.empty_form) return output.page(drill_template(*drill));
+  if (typed.empty_form) return output.page(drill_template(*drill), "--template");
   return output.answer(drill_question_text(*drill), drill_question_json(*drill));
 }
 
@@ -48,6 +48,7 @@ int solve(const Typed& typed, const Output& output) {
 }
 
 int check(const Typed& typed, const Output& output) {
+  if (typed.file.empty()) return output.error({"missing_argument", "no file", "drill check", "FILE", ""});
   const Result<std::string> text = read_text_file(typed.file, kDrillAnswerBytesMax);
   if (!text) return output.error(text.error());
   const Result<DrillAnswer> answer = read_drill_answer(*text, typed.file, drill_form());

@@ -15,7 +15,7 @@ int explain(const std::string& id, const Output& output) {
 }
 
 int formulas(bool markdown, const Output& output) {
-  if (markdown) return output.page(formulas_markdown());
+  if (markdown) return output.page(formulas_markdown(), "--markdown");
   return output.answer(formulas_table(), Json{{"formulas", formulas_json()}});
 }
 

@@ -7,15 +7,17 @@
 namespace shardplan::cli {
 namespace {
 
+constexpr std::size_t kSuggestions = 4;
+
 struct Typed {
   QuestionSpec spec;
   bool suggest = false;
   bool explain = false;
-  std::size_t top = 4;
+  std::optional<std::size_t> top;
 };
 
 TraceRoots memory_roots(const Estimator& estimator, const MemoryAnswer& answer) {
-  const auto memory = estimator.stage_memory<Traced>(answer.plan, static_cast<int>(answer.fullest));
+  const auto memory = estimator.stage_memory<Traced>(answer.plan, static_cast<int>(answer.memory.fullest));
   TraceRoots roots;
   for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
     if (value_of(memory.terms[i]) == 0) continue;
@@ -49,8 +51,9 @@ int run(Typed& typed, const Output& output) {
   if (const auto illegal = estimator.space().violation(layout->plan)) {
     return output.error(illegal_plan(*illegal));
   }
+  const bool suggest = typed.suggest || typed.top.has_value();
   const MemoryAnswer answer =
-      memory_answer(estimator, layout->plan, question->fixed, typed.suggest ? typed.top : 0);
+      memory_answer(estimator, layout->plan, question->fixed, suggest ? typed.top.value_or(kSuggestions) : 0);
   std::vector<std::string> assumed = layout->assumed;
   assumed.insert(assumed.end(), question->assumed.begin(), question->assumed.end());
   assumed.insert(assumed.end(), question->notes.begin(), question->notes.end());
@@ -61,7 +64,7 @@ int run(Typed& typed, const Output& output) {
     text += "\n" + explain_text(roots);
     json["explanation"] = explain_json(roots);
   }
-  return output.answer(text, json, typed.suggest ? answer.suggestions.best.has_value() : answer.fits);
+  return output.answer(text, json, suggest ? answer.suggestions.best.has_value() : answer.fits);
 }
 
 }  // namespace
@@ -76,7 +79,7 @@ void add_memory_command(CLI::App& app, Program& program) {
   CLI::App* command = app.add_subcommand("memory", "does it fit, term by term and stage by stage");
   add_question_flags(*command, typed->spec);
   command->add_flag("--suggest", typed->suggest, "list layouts that fit, fastest first");
-  command->add_option("--top", typed->top, "how many to list")->check(CLI::Range(1, 1000));
+  command->add_option("--top", typed->top, "how many to list; implies --suggest")->check(CLI::Range(1, 1000));
   command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
   add_json_flag(*command, program);
   command->callback([typed, &program] { program.status = run(*typed, program.output); });

@@ -41,7 +41,10 @@ int Output::answer(const std::string& text, Json json, bool yes) const {
   return print(json.dump(2) + "\n", status);
 }
 
-int Output::page(const std::string& text) const { return print(text, kYes); }
+int Output::page(const std::string& text, const std::string& flag) const {
+  if (json_) return error({"conflict", flag + " has no JSON form", "--json", "one of them", ""});
+  return print(text, kYes);
+}
 
 int Output::error(const Error& error) const {
   std::string line = "shardplan: ";
@@ -49,7 +52,7 @@ int Output::error(const Error& error) const {
   line += error.message;
   if (!error.expected.empty()) line += "; expected " + error.expected;
   if (!error.nearest.empty()) line += "; did you mean " + error.nearest + "?";
-  std::fputs((line + "\n").c_str(), stderr);
+  std::fputs((printable(line) + "\n").c_str(), stderr);
   if (json_) {
     const Json json{{"schema_version", kSchemaVersion},
                     {"error",

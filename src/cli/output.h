@@ -25,8 +25,8 @@ class Output {
 
   /// An answer that is yes or no. A schema_version is put first in JSON that lacks one.
   int answer(const std::string& text, Json json, bool yes = true) const;
-  /// Text that is printed as it is, whatever the mode (a page, a help text).
-  int page(const std::string& text) const;
+  /// A page that `flag` asks for; there is no JSON of it, and with --json that is an error.
+  int page(const std::string& text, const std::string& flag) const;
   int error(const Error& error) const;
 
  private:

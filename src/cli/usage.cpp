@@ -71,6 +71,13 @@ Error usage_error(const CLI::App& app, const std::vector<std::string>& arguments
     const std::string flag = first_line(failure.what());
     return {"missing_value", "no value, or more than one", flag.substr(0, flag.find(':')), "one value", ""};
   }
+  const std::string where = command == nullptr ? "" : command->get_name();
+  if (dynamic_cast<const CLI::RequiredError*>(&failure) != nullptr) {
+    return {"missing_argument", first_line(failure.what()), where, "see shardplan " + where + " --help", ""};
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&failure) != nullptr) {
+    return {"unexpected_argument", first_line(failure.what()), where, "flags and their values only", ""};
+  }
   return {"usage", first_line(failure.what()), command == nullptr ? "" : command->get_name(), "", ""};
 }
 

@@ -34,6 +34,17 @@ struct MemoryBreakdown {
   }
 };
 
+/// The memory of one plan, stage by stage, beside what there is.
+struct MemoryAccount {
+  std::vector<MemoryBreakdown<>> by_stage;
+  std::size_t fullest = 0;
+  Bytes<> layer_activations;  // what one layer of the first kind keeps for one micro-batch
+  Bytes<> usable, hbm;
+  Bytes<> fragmentation;  // the part of the reserve that is held for it
+  const MemoryBreakdown<>& worst() const { return by_stage[fullest]; }
+  Bytes<> headroom() const { return usable - worst().total(); }
+};
+
 enum class TimeTerm {
   kGemm,           // matrix products of the layers, forward and backward
   kAttention,      // attention cores and recurrent scans

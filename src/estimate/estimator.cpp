@@ -106,6 +106,20 @@ Outcome Estimator::estimate(const Plan& plan) const {
   return complete(plan, memory, stage);
 }
 
+MemoryAccount Estimator::memory_account(const Plan& plan) const {
+  MemoryAccount account;
+  for (int stage = 0; stage < plan.pp; ++stage) {
+    account.by_stage.push_back(stage_memory<double>(plan, stage));
+    if (account.worst().total() < account.by_stage.back().total())
+      account.fullest = account.by_stage.size() - 1;
+  }
+  account.layer_activations = layer_activations<double>(plan, 0, question_.activations);
+  account.usable = usable<double>();
+  account.hbm = question_.cluster.device.memory_reported.value;
+  account.fragmentation = question_.cluster.reserve_share.value * account.hbm;
+  return account;
+}
+
 double Estimator::model_flops_forward_per_token(double& attention) const {
   double parameters = 0;
   attention = 0;

@@ -35,6 +35,8 @@ class Estimator {
   MemoryBreakdown<N> fullest_memory(const Plan& plan, int& stage) const;
   template <class N>
   MemoryBreakdown<N> stage_memory(const Plan& plan, int stage) const;
+  /// All stages of a plan, for people; a search asks for the fullest only.
+  MemoryAccount memory_account(const Plan& plan) const;
   /// What one layer of the model's first kind keeps for one micro-batch, under each activation model.
   template <class N>
   Bytes<N> layer_activations(const Plan& plan, std::size_t kind, ActivationModel model) const;

@@ -52,6 +52,14 @@ std::string says(const char* axis, std::int64_t degree, std::int64_t what, const
          of;
 }
 
+std::string expert_rule(const Plan& p, std::int64_t experts) {
+  const std::string ep = "ep " + std::to_string(p.ep), etp = "etp " + std::to_string(p.etp);
+  if (experts == 0) return (p.ep > 1 ? ep : etp) + " for a model without experts";
+  return ep + " (" + etp + ", 1 or tp) must divide " + std::to_string(experts) +
+         " experts and, times etp, the " + std::to_string(std::int64_t{p.dp} * p.cp * p.tp) +
+         " ranks of dp x cp x tp";
+}
+
 }  // namespace
 
 const char* name(Constraint constraint) {
@@ -168,11 +176,7 @@ std::optional<Violation> Space::violation(const Plan& p) const {
                                                  " must divide the sequence of " + num(sequence) + " tokens");
       break;
     case Constraint::kExperts:
-      set(p.ep, experts_,
-          experts_ == 0 ? "ep " + num(p.ep) + " for a model without experts"
-                        : "ep " + num(p.ep) + " (etp " + num(p.etp) + ", 1 or tp) must divide " +
-                              num(experts_) + " experts and, times etp, the " +
-                              num(std::int64_t{p.dp} * p.cp * p.tp) + " ranks of dp x cp x tp");
+      set(p.ep, experts_, expert_rule(p, experts_));
       break;
     case Constraint::kBatch:
       set(std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation, batch,

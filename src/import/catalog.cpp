@@ -22,15 +22,18 @@ const std::vector<std::string>& aliases_of(const Entry& entry) {
 template <class Entry>
 Error unknown_name(const std::vector<Entry>& entries, const char* noun, std::string_view name,
                    std::string_view where) {
+  constexpr std::size_t kMostListed = 8;
   std::vector<std::string> names;
   std::string list;
   for (const Entry& e : entries) {
     names.push_back(name_key(e.name));
-    list += (list.empty() ? "" : ", ") + e.name;
+    list += (list.empty() ? ": " : ", ") + e.name;
     for (const std::string& alias : aliases_of(e)) names.push_back(name_key(alias));
   }
   return Error{"unknown_name", std::string("no ") + noun + " named \"" + std::string(name) + "\"",
-               std::string(where), std::string("a ") + noun + " of the catalog: " + list,
+               std::string(where),
+               std::string("a ") + noun + " of the catalog" +
+                   (entries.size() > kMostListed ? " (shardplan catalog lists them)" : list),
                nearest_name(name_key(name), names)};
 }
 

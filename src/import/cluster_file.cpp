@@ -185,7 +185,7 @@ Device read_inline_device(const Reader& reader, const JsonNode& node, Cluster& c
                    "memory_bandwidth_bytes_per_s", "peak", "peak_flops", "efficiency"});
   const bool like = static_cast<bool>(node.find("like"));
   Device device = base_device(reader, node);
-  device.name = node.find("name") ? node.find("name").text()
+  device.name = node.find("name") ? printable(node.find("name").text())
                 : like            ? device.name + " (changed)"
                                   : "own device";
   device.aliases.clear();
@@ -214,7 +214,7 @@ Tier read_tier(const Reader& reader, const JsonNode& node, const Device& device)
   node.allow_only({"name", "size", "fabric", "bandwidth", "bandwidth_bytes_per_s", "latency", "latency_s",
                    "oversubscription"});
   Tier tier;
-  const std::string name = node.at("name").text();
+  const std::string name = printable(node.at("name").text());
   const std::int64_t size = node.at("size").integer(1, kGpusMax);
   const JsonNode fabric = node.find("fabric");
   if (fabric.json() == nullptr) {
@@ -276,7 +276,7 @@ void complete_scale_up(Cluster& cluster) {
 Cluster read_cluster(const Reader& reader, const JsonNode& root, std::optional<std::int64_t> gpus) {
   root.allow_only({"name", "description", "gpus", "device", "tiers", "reserve", "reserve_bytes"});
   Cluster cluster;
-  cluster.name = root.find("name") ? root.find("name").text() : reader.document;
+  cluster.name = printable(root.find("name") ? root.find("name").text() : reader.document);
   if (const JsonNode description = root.find("description")) description.text();
   const JsonNode device = root.at("device");
   if (device.is_object()) {

@@ -8,6 +8,7 @@
 // Not here: defaults, conflicts between flags (question.cpp).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -34,8 +35,10 @@ Result<Q> read_flag(const char* flag, const std::string& typed,
   if (!v) return Error{"bad_value", quoted_flag_text(typed) + " is not understood", flag, expected, ""};
   if (limits.hold(v->raw())) return *v;
   return Error{
-      "out_of_range", quoted_flag_text(typed) + " is " + format(*v) + ", out of range", flag,
-      std::string(expected) + ", between " + format(Q(limits.low)) + " and " + format(Q(limits.high)), ""};
+      "out_of_range",
+      quoted_flag_text(typed) + (std::isinf(v->raw()) ? "" : " is " + format(*v) + ",") + " out of range",
+      flag, std::string(expected) + ", between " + format(Q(limits.low)) + " and " + format(Q(limits.high)),
+      ""};
 }
 
 class FlagReader {

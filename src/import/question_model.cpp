@@ -22,7 +22,7 @@ Result<Model> from_file(const std::string& path) {
   Result<std::string> text = read_text_file(file);
   if (!text) return text.error();
   Result<Model> model = import_hf_config(*text, file);
-  if (model && model.value().name.empty()) model.value().name = file;
+  if (model && model.value().name.empty()) model.value().name = printable(file);
   return model;
 }
 

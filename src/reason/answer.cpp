@@ -6,6 +6,7 @@
 #include "reason/axes.h"
 #include "reason/binding.h"
 #include "reason/failure_modes.h"
+#include "reason/memory_answer.h"
 #include "reason/thresholds.h"
 #include "reason/unknowns.h"
 
@@ -21,10 +22,7 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
   a.binding = binding_constraint(estimator, fixed, a.result);
   if (a.result.best) {
     const Estimate& best = *a.result.best;
-    for (int stage = 0; stage < best.plan.pp; ++stage) {
-      a.by_stage.push_back(estimator.stage_memory<double>(best.plan, stage));
-    }
-    a.layer_activations = estimator.layer_activations<double>(best.plan, 0, estimator.question().activations);
+    a.memory = memory_accounts(estimator, a.result);
     a.axes = axis_findings(estimator, best);
     a.not_used = unused_axes(estimator, fixed, best);
     a.failure_modes = failure_modes(estimator, best);
@@ -40,13 +38,16 @@ std::optional<Violation> why_illegal(const Estimator& estimator, const FixedAxes
   const Question& q = estimator.question();
   Plan plan;
   plan.tp = fixed.tp.value_or(1);
-  plan.pp = fixed.pp.value_or(1);
+  plan.interleave = fixed.interleave.value_or(fixed.schedule == Schedule::kInterleaved ? 2 : 1);
+  // Chunks need stages: the fewest there can be.
+  const auto ways = divisors(q.cluster.gpus);
+  const std::int64_t fewest_stages = plan.interleave > 1 && ways.size() > 1 ? ways[1] : 1;
+  plan.pp = fixed.pp.value_or(static_cast<std::int32_t>(fewest_stages));
   plan.cp = fixed.cp.value_or(1);
   plan.ep = fixed.ep.value_or(1);
   plan.etp = fixed.etp.value_or(1);
   plan.micro_batch = fixed.micro_batch.value_or(1);
   plan.zero_stage = fixed.zero_stage.value_or(0);
-  plan.interleave = fixed.interleave.value_or(1);
   plan.schedule = fixed.schedule.value_or(plan.interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
   plan.sequence_parallel = fixed.sequence_parallel.value_or(plan.tp > 1);
   const std::int64_t rest = std::int64_t{plan.tp} * plan.pp * plan.cp;

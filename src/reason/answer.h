@@ -63,8 +63,7 @@ struct Unknown {
 
 struct Answer {
   SearchResult result;
-  std::vector<MemoryBreakdown<>> by_stage;  // of the best plan
-  Bytes<> layer_activations;                // what one of its layers keeps for one micro-batch
+  std::vector<MemoryAccount> memory;  // of the best plan, then of the runners-up
   BindingConstraint binding;
   std::vector<AxisFinding> axes;
   std::vector<UnusedAxis> not_used;

@@ -42,7 +42,7 @@ DrillTable activation_table(const DrillReader& reader) {
     plan.recompute = recompute;
     const MemoryAnswer memory = memory_of(q, plan);
     table.rows.push_back(
-        row(std::string("recompute ") + name(recompute), memory.worst()[MemoryTerm::kActivations]));
+        row(std::string("recompute ") + name(recompute), memory.memory.worst()[MemoryTerm::kActivations]));
     table.commands.push_back(command);
   }
   return table;

@@ -42,7 +42,7 @@ DrillTable large_memory_table(const DrillReader& reader, const Floor& floor) {
     plan.recompute = recompute;
     const MemoryAnswer memory = memory_of(reader.question(command), plan);
     table.rows.push_back(row(std::string("activations, closed forms, recompute ") + name(recompute),
-                             memory.worst()[MemoryTerm::kActivations]));
+                             memory.memory.worst()[MemoryTerm::kActivations]));
     if (recompute == Recompute::kSelective) table.commands.push_back(command);
   }
   return table;
@@ -133,14 +133,14 @@ LongMemory long_memory_of(const DrillReader& reader) {
   const Plan plan;
   const auto activations = [&](ActivationModel model) {
     q.activations = model;
-    return memory_of(q, plan).worst()[MemoryTerm::kActivations];
+    return memory_of(q, plan).memory.worst()[MemoryTerm::kActivations];
   };
   Plan selective = plan;
   selective.recompute = Recompute::kSelective;
   const MemoryAnswer memory = memory_of(q, plan);
   LongMemory m;
-  m.state = memory.worst().state();
-  m.usable = memory.usable;
+  m.state = memory.memory.worst().state();
+  m.usable = memory.memory.usable;
   m.layer_paper = memory.layer_paper;
   m.layer_ops = memory.layer_ops;
   m.selective_paper = memory_of(q, selective).layer_paper;

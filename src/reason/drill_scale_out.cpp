@@ -96,18 +96,18 @@ ScaleOut prepare(const DrillReader& reader) {
 }
 
 DrillTable memory_table(const ScaleOut& s) {
-  const MemoryBreakdown<>& m = s.memory.worst();
+  const MemoryBreakdown<>& m = s.memory.memory.worst();
   DrillTable table{
       "one GPU, micro-batch 1, closed forms, selective recomputation", {}, {one_gpu(), one_gpu_none()}};
-  table.rows = {
-      row("state", m.state()),
-      row("activations", m[MemoryTerm::kActivations]),
-      row("logits", m[MemoryTerm::kLogits]),
-      row("total", m.total(), "of " + format(s.memory.usable) + " usable"),
-      row("margin", s.memory.usable - m.total(),
-          format_percent(((s.memory.usable - m.total()) / s.memory.usable).raw()) + " of what is usable"),
-      row("total without recomputation", s.without_recompute.worst().total(),
-          s.without_recompute.fits ? "fits as well" : "does not fit")};
+  table.rows = {row("state", m.state()),
+                row("activations", m[MemoryTerm::kActivations]),
+                row("logits", m[MemoryTerm::kLogits]),
+                row("total", m.total(), "of " + format(s.memory.memory.usable) + " usable"),
+                row("margin", s.memory.memory.usable - m.total(),
+                    format_percent(((s.memory.memory.usable - m.total()) / s.memory.memory.usable).raw()) +
+                        " of what is usable"),
+                row("total without recomputation", s.without_recompute.memory.worst().total(),
+                    s.without_recompute.fits ? "fits as well" : "does not fit")};
   return table;
 }
 
@@ -163,12 +163,12 @@ void add_findings(const ScaleOut& s, Answer& a) {
   const CommWay<>& way = s.tiered();
   const Tier& outer = s.question.cluster.tiers.back();
   a.binding = {"compute",
-               "throughput binds, not memory: " + format(s.memory.worst().total()) + " of " +
-                   format(s.memory.usable) + " usable is enough for one GPU's work, but one GPU takes " +
-                   format(s.step) + " a sequence; to be " + format_number(kWantedSpeedup) +
-                   " times as fast on " + count(kGpus) + " GPUs (" +
-                   format_percent(kWantedSpeedup / static_cast<double>(kGpus)) + " efficiency) a step of " +
-                   count(kGpus) + " sequences may take " + format(s.budget),
+               "throughput binds, not memory: " + format(s.memory.memory.worst().total()) + " of " +
+                   format(s.memory.memory.usable) +
+                   " usable is enough for one GPU's work, but one GPU takes " + format(s.step) +
+                   " a sequence; to be " + format_number(kWantedSpeedup) + " times as fast on " +
+                   count(kGpus) + " GPUs (" + format_percent(kWantedSpeedup / static_cast<double>(kGpus)) +
+                   " efficiency) a step of " + count(kGpus) + " sequences may take " + format(s.budget),
                s.step.raw(), s.budget.raw(), "s"};
   a.axes = {{"dp", kGpus, outer.name, way.required, outer.bandwidth.value,
              format(s.tiers.size) + " of gradients take " + format(way.time()) +
@@ -220,7 +220,7 @@ DrillSolution solve_scale_out(const DrillReader& reader) {
   add_findings(s, solution.findings);
   add_thresholds(s, solution.findings);
   const std::string spare =
-      format(s.memory.usable - s.memory.worst().total()) + " of memory are free without it";
+      format(s.memory.memory.usable - s.memory.memory.worst().total()) + " of memory are free without it";
   solution.findings.not_used = {
       unused_axis(reader, with_axis("--tp"), "tp", TimeTerm::kTensor, spare),
       unused_axis(reader, with_axis("--pp"), "pp", TimeTerm::kBubble, spare),

@@ -17,19 +17,21 @@ Floor state_floor(const Estimator& estimator) {
   return floor;
 }
 
+std::vector<MemoryAccount> memory_accounts(const Estimator& estimator, const SearchResult& result) {
+  std::vector<MemoryAccount> accounts;
+  if (result.best) accounts.push_back(estimator.memory_account(result.best->plan));
+  for (const Estimate& e : result.runners_up) accounts.push_back(estimator.memory_account(e.plan));
+  return accounts;
+}
+
 MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const FixedAxes& fixed,
                            std::size_t suggest) {
   MemoryAnswer answer;
   answer.plan = plan;
   answer.count = count_parameters(estimator.question().model);
   answer.parameters = estimator.parameters();
-  for (int stage = 0; stage < plan.pp; ++stage) {
-    answer.by_stage.push_back(estimator.stage_memory<double>(plan, stage));
-    if (answer.worst().total() < answer.by_stage.back().total()) answer.fullest = answer.by_stage.size() - 1;
-  }
-  answer.usable = estimator.usable<double>();
-  answer.hbm = estimator.question().cluster.device.memory_reported.value;
-  answer.broken = estimator.broken_memory(answer.worst());
+  answer.memory = estimator.memory_account(plan);
+  answer.broken = estimator.broken_memory(answer.memory.worst());
   answer.fits = !answer.broken;
   answer.layer_paper = estimator.layer_activations<double>(plan, 0, ActivationModel::kPaper);
   answer.layer_ops = estimator.layer_activations<double>(plan, 0, ActivationModel::kOps);
@@ -37,6 +39,7 @@ MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const F
   if (suggest > 0) {
     answer.suggested = true;
     answer.suggestions = search(estimator, fixed, suggest - 1);
+    answer.suggestion_memory = memory_accounts(estimator, answer.suggestions);
   }
   return answer;
 }

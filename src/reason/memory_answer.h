@@ -1,6 +1,6 @@
 // Does one layout fit: memory by term and by stage, the floor under every plan, and layouts that do fit.
 //
-//   MemoryAnswer a = memory_answer(estimator, plan, 4);   // a.fits, a.by_stage[a.fullest], a.floor.min_gpus
+//   MemoryAnswer a = memory_answer(estimator, plan, 4);   // a.fits, a.memory.worst(), a.floor.min_gpus
 #pragma once
 
 #include <string>
@@ -23,19 +23,20 @@ struct MemoryAnswer {
   Plan plan;
   ParameterCount count;
   double parameters = 0;  // of the state: the count, or what was declared by hand
-  std::vector<MemoryBreakdown<>> by_stage;
-  std::size_t fullest = 0;
+  MemoryAccount memory;
   bool fits = false;
   std::optional<Constraint> broken;
-  Bytes<> usable, hbm;
   Bytes<> layer_paper, layer_ops;  // what one layer of the first kind keeps for one micro-batch
   Floor floor;
   bool suggested = false;
-  SearchResult suggestions;  // filled when asked for
-  const MemoryBreakdown<>& worst() const { return by_stage[fullest]; }
+  SearchResult suggestions;                      // filled when asked for
+  std::vector<MemoryAccount> suggestion_memory;  // the best one's, then the others'
 };
 
 Floor state_floor(const Estimator& estimator);
+
+/// Of the best plan, then of the runners-up.
+std::vector<MemoryAccount> memory_accounts(const Estimator& estimator, const SearchResult& result);
 
 /// `suggest` = how many layouts that fit to list, 0 = none.
 MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const FixedAxes& fixed,

@@ -47,7 +47,9 @@ Json model_json(const Model& model, double state_parameters) {
   return json;
 }
 
-Json memory_json(const MemoryBreakdown<>& memory, Bytes<> hbm, Bytes<> usable, Bytes<> fragmentation) {
+namespace {
+
+Json stage_json(const MemoryBreakdown<>& memory, const MemoryAccount& account) {
   const auto term = [&](MemoryTerm t) { return memory[t].raw(); };
   const double total = memory.total().raw();
   return {{"weights_bytes", term(MemoryTerm::kWeights)},
@@ -55,16 +57,27 @@ Json memory_json(const MemoryBreakdown<>& memory, Bytes<> hbm, Bytes<> usable, B
           {"optimizer_bytes", term(MemoryTerm::kOptimizer)},
           {"state_bytes", memory.state().raw()},
           {"activation_bytes", term(MemoryTerm::kActivations)},
+          {"activation_per_layer_bytes", account.layer_activations.raw()},
           {"logits_bytes", term(MemoryTerm::kLogits)},
           {"transient_bytes", term(MemoryTerm::kTransient)},
           {"buffers_bytes", term(MemoryTerm::kBuffers)},
-          {"fragmentation_bytes", fragmentation.raw()},
+          {"fragmentation_bytes", account.fragmentation.raw()},
           {"allocated_peak_bytes", total},
-          {"reserved_peak_bytes", total + fragmentation.raw()},
+          {"reserved_peak_bytes", total + account.fragmentation.raw()},
           {"total_bytes", total},
-          {"hbm_bytes", hbm.raw()},
-          {"usable_bytes", usable.raw()},
-          {"headroom_bytes", usable.raw() - total}};
+          {"hbm_bytes", account.hbm.raw()},
+          {"usable_bytes", account.usable.raw()},
+          {"headroom_bytes", account.usable.raw() - total}};
+}
+
+}  // namespace
+
+Json memory_json(const MemoryAccount& memory) {
+  Json json = stage_json(memory.worst(), memory);
+  json["by_stage"] = Json::array();
+  for (const MemoryBreakdown<>& stage : memory.by_stage)
+    json["by_stage"].push_back(stage_json(stage, memory));
+  return json;
 }
 
 Json breakdown_json(const TimeBreakdown<>& time) {
@@ -99,9 +112,9 @@ Json census_json(const Census& census) {
   return json;
 }
 
-Json estimate_json(const Estimate& e) {
+Json estimate_json(const Estimate& e, const MemoryAccount& memory) {
   return {{"plan", plan_json(e.plan)},
-          {"memory", memory_json(e.memory, e.hbm, e.usable, bytes(0))},
+          {"memory", memory_json(memory)},
           {"step_time_s", e.step.raw()},
           {"tokens_per_s_per_gpu", e.tokens_per_gpu.raw()},
           {"mfu", e.mfu.raw()},

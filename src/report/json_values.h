@@ -15,11 +15,12 @@ inline constexpr int kSchemaVersion = 1;
 
 Json plan_json(const Plan& plan);
 Json model_json(const Model& model, double state_parameters);
-Json memory_json(const MemoryBreakdown<>& memory, Bytes<> hbm, Bytes<> usable, Bytes<> fragmentation);
+/// Of the fullest stage, with all of them in by_stage.
+Json memory_json(const MemoryAccount& memory);
 /// Time terms that are not zero.
 Json breakdown_json(const TimeBreakdown<>& time);
 Json census_json(const Census& census);
-Json estimate_json(const Estimate& estimate);
+Json estimate_json(const Estimate& estimate, const MemoryAccount& memory);
 /// binding_constraint, axes, not_used, failure_modes, thresholds, unknowns.
 void add_findings(const Answer& answer, Json& json);
 

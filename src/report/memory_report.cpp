@@ -42,14 +42,20 @@ std::string broken_words(Constraint broken) {
 }
 
 std::string headline(const Question& q, const MemoryAnswer& a) {
-  const MemoryBreakdown<>& worst = a.worst();
-  const std::string where = a.plan.pp > 1 ? "fullest GPU (stage " + std::to_string(a.fullest) + " of " +
-                                                std::to_string(a.plan.pp) + ")"
+  const MemoryBreakdown<>& worst = a.memory.worst();
+  if (!a.fits && a.suggestions.best) {
+    const Estimate& best = *a.suggestions.best;
+    return "fits with another plan: " + canonical(best.plan) + " needs " + format(best.memory.total()) +
+           " of " + format(best.usable) + " usable\n" + "as told it does not: " + format(worst.total()) +
+           ", " + format(worst.total() - a.memory.usable) + " too much; " + broken_words(*a.broken) + "\n";
+  }
+  const std::string where = a.plan.pp > 1 ? "fullest GPU (stage " + std::to_string(a.memory.fullest) +
+                                                " of " + std::to_string(a.plan.pp) + ")"
                                           : "each GPU";
-  const std::string both = format(worst.total()) + " of " + format(a.usable) + " usable on " + where;
-  if (a.fits) return "fits: " + both + ", " + format(a.usable - worst.total()) + " free\n";
-  std::string text = "does not fit: " + both + ", " + format(worst.total() - a.usable) + " too much; " +
-                     broken_words(*a.broken) + "\n";
+  const std::string both = format(worst.total()) + " of " + format(a.memory.usable) + " usable on " + where;
+  if (a.fits) return "fits: " + both + ", " + format(a.memory.usable - worst.total()) + " free\n";
+  std::string text = "does not fit: " + both + ", " + format(worst.total() - a.memory.usable) +
+                     " too much; " + broken_words(*a.broken) + "\n";
   if (!a.floor.feasible) {
     text += "no plan fits on " + format_count(static_cast<double>(q.cluster.gpus)) +
             " GPUs: state alone is " + format(a.floor.state_per_gpu) +
@@ -130,11 +136,11 @@ std::string memory_text(const Question& q, const MemoryAnswer& a, const std::vec
   std::string text = headline(q, a) + "\n" + model_line(q, a);
   text += "plan     " + canonical(a.plan) + " on " + format_count(static_cast<double>(c.gpus)) + " x " +
           c.device.name + "\n";
-  text += "reserve  " + format(c.reserve()) + " of " + format(a.hbm) +
+  text += "reserve  " + format(c.reserve()) + " of " + format(a.memory.hbm) +
           " (context, communication buffers, fragmentation)\n\n";
   text += "memory of the fullest GPU, activations by the " +
           std::string(paper ? "closed forms of arXiv:2205.05198" : "op-by-op account") + "\n";
-  text += memory_lines(a.worst(), a.usable) + "\n" + stage_lines(a.by_stage);
+  text += memory_lines(a.memory.worst(), a.memory.usable) + "\n" + stage_lines(a.memory.by_stage);
   text += "layer    one micro-batch keeps " + format(a.layer_paper) + " (paper) or " + format(a.layer_ops) +
           " (ops, fused attention) in a layer\n";
   text += floor_lines(a);
@@ -147,20 +153,10 @@ std::string memory_text(const Question& q, const MemoryAnswer& a, const std::vec
 }
 
 Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vector<std::string>& assumed) {
-  const Bytes<> fragmentation = q.cluster.reserve_share.value * a.hbm;
-  const auto one = [&](const MemoryBreakdown<>& m) {
-    Json json = memory_json(m, a.hbm, a.usable, fragmentation);
-    json["activation_per_layer_bytes"] =
-        (q.activations == ActivationModel::kPaper ? a.layer_paper : a.layer_ops).raw();
-    return json;
-  };
-  Json memory = one(a.worst());
-  memory["by_stage"] = Json::array();
-  for (const MemoryBreakdown<>& m : a.by_stage) memory["by_stage"].push_back(one(m));
   Json suggestions = Json::array();
   const auto suggest = [&](const Estimate& e) {
     suggestions.push_back({{"plan", plan_json(e.plan)},
-                           {"memory", memory_json(e.memory, e.hbm, e.usable, fragmentation)},
+                           {"memory", memory_json(a.suggestion_memory[suggestions.size()])},
                            {"step_time_s", e.step.raw()}});
   };
   if (a.suggestions.best) suggest(*a.suggestions.best);
@@ -169,7 +165,7 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
       {"schema_version", kSchemaVersion},
       {"model", model_json(q.model, a.parameters)},
       {"plan", plan_json(a.plan)},
-      {"memory", memory},
+      {"memory", memory_json(a.memory)},
       {"fits", a.fits},
       {"verdict", a.fits ? "fits" : "no"},
       {"activation_model", q.activations == ActivationModel::kPaper ? "paper" : "ops"},

@@ -130,7 +130,8 @@ std::string best_lines(const Question& q, const Answer& a) {
   text += "\ntime of one step (MFU: " + std::string(kFlopsConvention) + ")\n" + time_lines(e.time);
   text += "\nmemory of the fullest GPU (stage " + std::to_string(e.fullest_stage) + " of " +
           std::to_string(e.plan.pp) + ")\n" + memory_lines(e.memory, e.usable);
-  if (a.by_stage.size() > 1) text += "\n" + stage_lines(a.by_stage);
+  const auto& stages = a.memory.front().by_stage;
+  if (stages.size() > 1) text += "\n" + stage_lines(stages);
   text += "\nrunners-up, the best plan of each other layout\n" + runner_lines(a);
   return text;
 }
@@ -148,32 +149,19 @@ std::string plan_text(const Question& q, const Answer& a, const SearchTime& time
   return text + "\n" + census_lines(a.result.census, time) + finding_lines(a) + assumed_lines(q);
 }
 
-namespace {
-
-/// What the reserve holds back for fragmentation; memory's answer says the same.
-Bytes<> fragmentation(const Question& q, const Estimate& e) { return q.cluster.reserve_share.value * e.hbm; }
-
-}  // namespace
-
 Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time) {
   const Census& census = a.result.census;
   Json json{{"schema_version", kSchemaVersion}, {"feasible", a.result.best.has_value()}};
   json["best"] = nullptr;
   if (a.result.best) {
-    const Estimate& best = *a.result.best;
-    json["best"] = estimate_json(best);
-    json["best"]["memory"] = memory_json(best.memory, best.hbm, best.usable, fragmentation(q, best));
-    json["best"]["memory"]["activation_per_layer_bytes"] = a.layer_activations.raw();
-    Json& stages = json["best"]["memory"]["by_stage"] = Json::array();
-    for (const MemoryBreakdown<>& m : a.by_stage) {
-      stages.push_back(memory_json(m, best.hbm, best.usable, fragmentation(q, best)));
-      stages.back()["activation_per_layer_bytes"] = a.layer_activations.raw();
-    }
+    json["best"] = estimate_json(*a.result.best, a.memory.front());
     // No measured run has been compared with this version's times yet: no band is claimed.
     json["best"]["error_band"] = nullptr;
   }
   json["runners_up"] = Json::array();
-  for (const Estimate& e : a.result.runners_up) json["runners_up"].push_back(estimate_json(e));
+  for (std::size_t i = 0; i < a.result.runners_up.size(); ++i) {
+    json["runners_up"].push_back(estimate_json(a.result.runners_up[i], a.memory[i + 1]));
+  }
   json["census"] = census_json(census);
   json["search"] = {{"plans", census.considered},
                     {"time_s", time.seconds},

@@ -231,4 +231,23 @@ std::optional<double> parse_count(std::string_view text, double bare_unit) {
   return scale(text, bare_unit, kSuffixes);
 }
 
+std::string printable(std::string_view text) {
+  constexpr unsigned char kSpace = 0x20, kDelete = 0x7f;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= kSpace && byte != kDelete) {
+      shown += c;
+    } else if (c == '\n') {
+      shown += "\\n";
+    } else {
+      shown += "\\x";
+      shown += kDigits[byte >> 4U];
+      shown += kDigits[byte & 15U];
+    }
+  }
+  return shown;
+}
+
 }  // namespace shardplan

@@ -40,6 +40,9 @@ std::string format_count(double v);
 /// "98.4 %".
 std::string format_percent(double share);
 
+/// A text from elsewhere, fit for a terminal: control characters as "\\n" or "\\x1b".
+std::string printable(std::string_view text);
+
 /// The value in base units with its unit, for a dimension known only at run time (formula traces).
 std::string format_dimension(double raw, int byte, int second, int flop, int token, int usd);
 /// The base unit of a dimension: "bytes", "s", "FLOP/s", "" for a ratio.

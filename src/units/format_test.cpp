@@ -1,0 +1,52 @@
+#include "units/format.h"
+
+#include <gtest/gtest.h>
+
+namespace shardplan {
+namespace {
+
+TEST(Parse, TakesTheSuffixOrTheUnitOfTheFlag) {
+  EXPECT_EQ(parse_bytes("79.2GiB")->raw(), 79.2 * 1073741824.0);
+  EXPECT_EQ(parse_bytes("80GB")->raw(), 80e9);
+  EXPECT_EQ(parse_bytes("80", 1073741824.0)->raw(), 80 * 1073741824.0);
+  EXPECT_EQ(parse_bandwidth("400Gbit/s")->raw(), 50e9);
+  EXPECT_EQ(parse_bandwidth("50", 1e9)->raw(), 50e9);
+  EXPECT_DOUBLE_EQ(parse_seconds("15us")->raw(), 15e-6);
+  EXPECT_EQ(parse_flops_per_s("1.2PFLOP/s")->raw(), 1.2e15);
+  EXPECT_EQ(parse_count("65", 1e9), 65e9);
+  EXPECT_EQ(parse_count("350M"), 350e6);
+}
+
+TEST(Parse, RefusesWhatIsNotAFiniteNumberWithItsUnit) {
+  for (const char* text : {"", "GiB", "12 parsecs", "1e", "0x10", "nan", "inf", "5GiBGiB", "--5"}) {
+    EXPECT_FALSE(parse_bytes(text)) << text;
+    EXPECT_FALSE(parse_number(text)) << text;
+  }
+  EXPECT_FALSE(parse_bandwidth("50us"));
+  EXPECT_FALSE(parse_seconds("50GB"));
+}
+
+TEST(Parse, ABatchInTokensOrSequences) {
+  EXPECT_TRUE(parse_batch("4Mtok")->is_tokens);
+  EXPECT_EQ(parse_batch("4Mtok")->value, 4e6);
+  EXPECT_FALSE(parse_batch("512")->is_tokens);
+  EXPECT_FALSE(parse_batch("4MB"));
+}
+
+TEST(Format, FourDigitsAndTheUnitThatReadsBest) {
+  EXPECT_EQ(format(gigabytes_per_s(45.75)), "45.75 GB/s");
+  EXPECT_EQ(format(microseconds(70.17)), "70.17 us");
+  EXPECT_EQ(format(seconds(0.5531)), "553.1 ms");
+  EXPECT_EQ(format(gibibytes(72.5)), "72.5 GiB");
+  EXPECT_EQ(format_percent(0.984), "98.4 %");
+  EXPECT_EQ(format_count(8030261248.0), "8,030,261,248");
+  EXPECT_EQ(format_number(0.070174), "0.07017");
+}
+
+TEST(Printable, ShowsControlCharactersInsteadOfSendingThem) {
+  EXPECT_EQ(printable("a\nb\x1b[31m\x7f"), "a\\nb\\x1b[31m\\x7f");
+  EXPECT_EQ(printable("h\u00f6 \"x\""), "h\u00f6 \"x\"") << "all else as it is";
+}
+
+}  // namespace
+}  // namespace shardplan

@@ -1,0 +1,2 @@
+# An empty file name.
+shardplan drill check ""

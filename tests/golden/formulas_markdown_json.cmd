@@ -1,0 +1,2 @@
+# A page has no JSON form.
+shardplan formulas --markdown --json
