@@ -61,7 +61,7 @@ struct AttentionActivations {
   static constexpr FormulaInfo info{
       "memory.activations.ops.attention",
       "what fused attention keeps",
-      {"dao2022", "sec. 3.1 and alg. 1: output and log-sum-exp instead of scores"},
+      {"dao2022", "sec. 3.1: output and softmax statistics, no scores; log-sum-exp as in dao2023 sec. 3.1"},
       "query, key and value after rotary embedding, output, one fp32 statistic a head; no "
       "dropout"};
   template <class N>
@@ -210,7 +210,7 @@ struct LayerBackwardTransient {
   static constexpr FormulaInfo info{
       "memory.transient.layer_backward",
       "gradients alive in one layer's backward pass",
-      {"megatron-core", "order of frees in the backward pass of transformer/mlp.py"},
+      {"shardplan", "tensors alive at once in the backward pass of a two-layer MLP"},
       "residual gradient and its copy, gradients of the activation and of the first "
       "projection"};
   template <class N>
@@ -249,7 +249,7 @@ struct GatheredLayers {
   static constexpr FormulaInfo info{
       "memory.transient.gathered_layers",
       "unsharded layers under full sharding",
-      {"zhao2023", "sec. 3.2 and 4.3: current and prefetched unit"},
+      {"zhao2023", "sec. 3: one unit unsharded at a time; sec. 3.3.2: the next one prefetched"},
       "one layer in use, the next one prefetched, one layer's gradients before their "
       "reduce-scatter"};
   template <class N>

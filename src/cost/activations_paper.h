@@ -199,7 +199,7 @@ struct InFlightFull {
 struct InFlight {
   static constexpr FormulaInfo info{"pipeline.in_flight",
                                     "chunks with live activations on a pipeline rank",
-                                    {"narayanan2021", "secs. 2.2.1 and 2.2.2"},
+                                    {"narayanan2021", "secs. 2.2.1 and 2.2.2, fig. 4"},
                                     "1F1B (v = 1) or interleaved 1F1B; never more chunks than the step has"};
   template <class N>
   struct In {

@@ -37,10 +37,11 @@ struct CollectiveCost {
 };
 
 struct RingAllReduceBandwidth {
-  static constexpr FormulaInfo info{"comm.ring.all_reduce.bandwidth",
-                                    "ring all-reduce, bandwidth term",
-                                    {"patarasuk2009", "sec. 3"},
-                                    "reduce-scatter then all-gather; full-duplex links, no contention"};
+  static constexpr FormulaInfo info{
+      "comm.ring.all_reduce.bandwidth",
+      "ring all-reduce, bandwidth term",
+      {"patarasuk2009", "abstract: lower bound on the data, and the ring that reaches it"},
+      "reduce-scatter then all-gather; full-duplex links, no contention"};
   template <class N>
   struct In {
     using Number = N;
@@ -60,10 +61,11 @@ struct RingAllReduceBandwidth {
 };
 
 struct RingAllReduceLatency {
-  static constexpr FormulaInfo info{"comm.ring.all_reduce.latency",
-                                    "ring all-reduce, latency term",
-                                    {"thakur2005", "sec. 4.5, ring algorithm"},
-                                    "2 (n - 1) steps, each paying one step latency"};
+  static constexpr FormulaInfo info{
+      "comm.ring.all_reduce.latency",
+      "ring all-reduce, latency term",
+      {"thakur2005", "pairwise reduce-scatter, then ring all-gather: n - 1 steps each"},
+      "2 (n - 1) steps, each paying one step latency"};
   template <class N>
   struct In {
     using Number = N;
@@ -84,7 +86,7 @@ struct RingAllReduceLatency {
 struct RingGatherBandwidth {
   static constexpr FormulaInfo info{"comm.ring.gather.bandwidth",
                                     "ring all-gather or reduce-scatter, bandwidth term",
-                                    {"thakur2005", "secs. 4.1 and 4.2, ring algorithm"},
+                                    {"thakur2005", "all-gather by ring, reduce-scatter by pairwise exchange"},
                                     "S is the whole vector; full-duplex links, no contention"};
   template <class N>
   struct In {
@@ -107,7 +109,7 @@ struct RingGatherBandwidth {
 struct RingGatherLatency {
   static constexpr FormulaInfo info{"comm.ring.gather.latency",
                                     "ring all-gather or reduce-scatter, latency term",
-                                    {"thakur2005", "secs. 4.1 and 4.2, ring algorithm"},
+                                    {"thakur2005", "all-gather by ring, reduce-scatter by pairwise exchange"},
                                     "n - 1 steps, each paying one step latency"};
   template <class N>
   struct In {
@@ -128,7 +130,7 @@ struct RingGatherLatency {
 struct AllToAllBandwidth {
   static constexpr FormulaInfo info{"comm.all_to_all.bandwidth",
                                     "pairwise all-to-all, bandwidth term",
-                                    {"thakur2005", "sec. 4.3, pairwise exchange"},
+                                    {"thakur2005", "all-to-all by pairwise exchange"},
                                     "S is what one rank sends in all, its own share included; no contention"};
   template <class N>
   struct In {
@@ -151,7 +153,7 @@ struct AllToAllBandwidth {
 struct AllToAllLatency {
   static constexpr FormulaInfo info{"comm.all_to_all.latency",
                                     "pairwise all-to-all, latency term",
-                                    {"thakur2005", "sec. 4.3, pairwise exchange"},
+                                    {"thakur2005", "all-to-all by pairwise exchange"},
                                     "n - 1 exchanges, each paying one step latency"};
   template <class N>
   struct In {
@@ -173,7 +175,7 @@ struct AllToAllLatency {
 struct ChainBandwidth {
   static constexpr FormulaInfo info{"comm.chain.bandwidth",
                                     "pipelined broadcast or send/receive, bandwidth term",
-                                    {"hockney1994", "sec. 2: t = t0 + n / r_inf"},
+                                    {"hockney1994", "latency plus size over bandwidth: the bandwidth term"},
                                     "pieces small enough that every link of the chain is busy at once"};
   template <class N>
   struct In {
@@ -195,7 +197,7 @@ struct ChainBandwidth {
 struct ChainLatency {
   static constexpr FormulaInfo info{"comm.chain.latency",
                                     "pipelined broadcast or send/receive, latency term",
-                                    {"hockney1994", "sec. 2"},
+                                    {"hockney1994", "latency plus size over bandwidth: the latency term"},
                                     "one step latency for each link of the chain"};
   template <class N>
   struct In {
@@ -215,10 +217,11 @@ struct ChainLatency {
 
 /// What a data-parallel step reduces.
 struct GradientMessage {
-  static constexpr FormulaInfo info{"comm.gradient_message",
-                                    "bytes of a gradient reduction",
-                                    {"rajbhandari2019", "sec. 3.1: gradients in the training precision"},
-                                    "every parameter has a gradient, and all are reduced once a step"};
+  static constexpr FormulaInfo info{
+      "comm.gradient_message",
+      "bytes of a gradient reduction",
+      {"rajbhandari2019", "sec. 3.1: gradients in the training precision; sec. 7.1: all reduced"},
+      "every parameter has a gradient, and all are reduced once a step"};
   template <class N>
   struct In {
     using Number = N;

@@ -27,7 +27,7 @@ struct GemmTime {
   static constexpr FormulaInfo info{
       "compute.gemm",
       "matrix product",
-      {"williams2009", "eq. 1"},
+      {"williams2009", "attainable performance: min(peak, bandwidth x operational intensity)"},
       "math and memory traffic overlap; the rate falls as k / (k + k_half) for short inner "
       "dimensions"};
   template <class N>
@@ -115,7 +115,7 @@ struct AttentionTime {
 struct MemoryBoundTime {
   static constexpr FormulaInfo info{"compute.memory_bound",
                                     "passes over memory of one layer, forward",
-                                    {"williams2009", "eq. 1, memory side"},
+                                    {"williams2009", "attainable performance, memory side"},
                                     "each kernel reads its inputs and writes its outputs once"};
   template <class N>
   struct In {
@@ -182,7 +182,7 @@ struct OptimizerTime {
   static constexpr FormulaInfo info{
       "compute.optimizer",
       "optimizer step",
-      {"williams2009", "eq. 1, memory side"},
+      {"williams2009", "attainable performance, memory side"},
       "fused AdamW: one read of gradient, master and moments, one write of the last three and "
       "the 16-bit weight"};
   template <class N>
@@ -206,7 +206,7 @@ struct ModelFlops {
   static constexpr FormulaInfo info{
       "compute.model_flops",
       "model FLOP of one step",
-      {"kaplan2020", "sec. 2.1, C = 6 N D; attention counted apart"},
+      {"kaplan2020", "sec. 2.1: 6 N a training token; attention counted apart"},
       "backward is twice forward; causal attention halved; recomputation not counted"};
   template <class N>
   struct In {

@@ -99,10 +99,11 @@ struct DecodeKvRead {
 };
 
 struct PrefillCompute {
-  static constexpr FormulaInfo info{"decode.prefill_compute",
-                                    "arithmetic of a prompt",
-                                    {"pope2022", "sec. 2, 2N FLOP a token"},
-                                    "matrix products of the weights only; attention scores left out"};
+  static constexpr FormulaInfo info{
+      "decode.prefill_compute",
+      "arithmetic of a prompt",
+      {"kaplan2020", "sec. 2.1, eq. 2.2: 2 N a token, without the context term"},
+      "matrix products of the weights only; attention scores left out"};
   template <class N>
   struct In {
     using Number = N;

@@ -32,10 +32,11 @@ struct PipelineBubble {
 
 /// What the slowest stage adds over the average one, for every micro-batch.
 struct StageImbalance {
-  static constexpr FormulaInfo info{"pipeline.imbalance",
-                                    "waiting for the slowest stage",
-                                    {"narayanan2021", "sec. 2.2: the slowest stage sets the pace"},
-                                    "steady state: each micro-batch passes at the pace of the slowest stage"};
+  static constexpr FormulaInfo info{
+      "pipeline.imbalance",
+      "waiting for the slowest stage",
+      {"shardplan", "m micro-batches at the pace of the slowest stage instead of the average"},
+      "steady state: each micro-batch passes at the pace of the slowest stage"};
   template <class N>
   struct In {
     using Number = N;
@@ -58,7 +59,7 @@ struct PipelineSends {
   static constexpr FormulaInfo info{
       "pipeline.sends",
       "sends between pipeline stages",
-      {"narayanan2021", "sec. 4.1"},
+      {"narayanan2021", "secs. 2.2.2 and 3.2: v sends of b s h; sec. 4.1: 1/t of it with scatter/gather"},
       "each chunk's activation forward and its gradient backward wait for their transfer"};
   template <class N>
   struct In {

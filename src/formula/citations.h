@@ -31,7 +31,8 @@ inline constexpr std::array kWorks{
         "patarasuk2009",
         "Patarasuk, Yuan, Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations, JPDC 69(2), 2009"},
     Work{"williams2009",
-         "Williams, Waterman, Patterson, Roofline: An Insightful Visual Performance Model, CACM 52(4), 2009"},
+         "Williams, Waterman, Patterson, Roofline: An Insightful Visual Performance Model for Multicore "
+         "Architectures, CACM 52(4), 2009"},
     Work{"kaplan2020", "Kaplan et al., Scaling Laws for Neural Language Models, 2020, arXiv:2001.08361"},
     Work{
         "dao2022",
@@ -47,7 +48,7 @@ inline constexpr std::array kWorks{
         "kwon2023",
         "Kwon et al., Efficient Memory Management for Large Language Model Serving with PagedAttention, 2023, arXiv:2309.06180"},
     Work{"megatron-core", "NVIDIA/Megatron-LM, megatron/core (source)"},
-    Work{"transformer-engine", "NVIDIA/TransformerEngine (source)"},
+    Work{"transformer-engine", "NVIDIA/TransformerEngine, transformer_engine (source)"},
     Work{"shardplan", "derived in this project; the derivation stands in the assumption and the example"},
 };
 

@@ -3,7 +3,7 @@
 // A formula is a type with one body and several readings:
 //
 //   struct RingAllReduce {
-//     static constexpr FormulaInfo info{"comm.ring.allreduce", "ring all-reduce", {"thakur2005", "sec. 4"},
+//     static constexpr FormulaInfo info{"comm.ring.allreduce", "ring all-reduce", {"thakur2005", "ring"},
 //                                       "full-duplex links, no contention"};
 //     template <class N> struct In { using Number = N; Bytes<N> size; Ratio<N> ranks; ... };
 //     static constexpr std::array symbols{"S", "n", "B", "a"};      // one for each field of In, in order
