@@ -25,7 +25,7 @@ bool is_flag(const std::string& argument) {
 /// The first flag that the command does not have.
 std::string unknown_flag(const CLI::App& command, const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
-    const std::string flag = argument.substr(0, argument.find('='));
+    std::string flag = argument.substr(0, argument.find('='));
     if (is_flag(flag) && command.get_option_no_throw(flag) == nullptr) return flag;
   }
   return "";
@@ -46,7 +46,7 @@ const CLI::App* command_of(const CLI::App& app, const std::vector<std::string>& 
   return nullptr;
 }
 
-std::string first_line(std::string text) { return text.substr(0, text.find('\n')); }
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
 

@@ -240,6 +240,7 @@ void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>&
   backward = product(t, in, out) + product(in, out, t) + loss;
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a template argument cannot have them
 #define SHARDPLAN_INSTANTIATE(N)                                                                            \
   template struct Estimator::Rates<N>;                                                                      \
   template Estimator::LayerTime<N> Estimator::layer_time<N>(                                                \
@@ -248,5 +249,6 @@ void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>&
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)
 #undef SHARDPLAN_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace shardplan

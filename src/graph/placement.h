@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 
 #include "catalog/cluster.h"
 #include "catalog/plan.h"
@@ -33,6 +34,13 @@ struct TierShares {
   std::size_t outermost = 0;
 };
 
+/// Whether some group of these consecutive ones lies across a boundary of the tier though it would fit in it:
+/// groups of 6 in nodes of 8.
+inline bool straddles(const Cluster& cluster, std::size_t tier, const Group& group) {
+  const std::int64_t size = cluster.tiers[tier].size;
+  return group.span() <= size && size % group.span() != 0 && cluster.gpus > size;
+}
+
 inline TierShares members(const Cluster& cluster, const Group& group) {
   TierShares shares;
   shares.tiers = cluster.tiers.size();
@@ -40,6 +48,11 @@ inline TierShares members(const Cluster& cluster, const Group& group) {
   for (std::size_t i = 0; i < shares.tiers; ++i) {
     const bool last = i + 1 == shares.tiers;
     std::int64_t held = last ? group.count : cluster.tiers[i].size / group.stride;
+    if (!last && group.count > 1 && straddles(cluster, i, group)) {
+      // The smallest piece of a group on the far side of a boundary.
+      const std::int64_t piece = std::gcd(cluster.tiers[i].size, group.span()) / group.stride;
+      held = group.count - (piece < 1 ? 1 : piece);
+    }
     held = held < inside ? inside : (held > group.count ? group.count : held);
     // A group that does not fill whole units still needs the next tier for the rest: round up.
     shares.ranks[i] = last ? (group.count + inside - 1) / inside : held / inside;
@@ -62,7 +75,11 @@ inline Group expert_shard_group(const Plan& p) {
   const std::int64_t stride = std::int64_t{p.ep} * p.etp;
   return {stride, std::int64_t{p.dp} * p.cp * p.tp / stride};
 }
-/// Neighbouring pipeline stages.
-inline Group pipeline_pair(const Plan& p) { return {std::int64_t{p.tp} * p.cp * p.dp, p.pp > 1 ? 2 : 1}; }
+/// Neighbouring pipeline stages at the slowest hop: two ranks half the pipeline apart, which a tier holds
+/// both of only if it holds the whole pipeline, so that no hop leaves it.
+inline Group pipeline_pair(const Plan& p) {
+  const std::int64_t whole = std::int64_t{p.tp} * p.cp * p.dp * p.pp;
+  return {(whole + 1) / 2, p.pp > 1 ? 2 : 1};
+}
 
 }  // namespace shardplan

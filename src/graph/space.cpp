@@ -185,9 +185,11 @@ std::optional<Violation> Space::violation(const Plan& p) const {
       break;
     case Constraint::kSchedule:
       set(p.interleave, p.pp,
-          std::string("schedule ") + name(p.schedule) + " with interleave " + num(p.interleave) + " on pp " +
-              num(p.pp) +
-              ": interleaving needs pp > 1, the interleaved schedule and a multiple of pp micro-batches");
+          std::string("schedule ") + name(p.schedule) + " with interleave " + num(p.interleave) + ", pp " +
+              num(p.pp) + " and " + num(p.grad_accumulation) + " micro-batches: " +
+              (p.interleave > 1 || p.schedule == Schedule::kInterleaved
+                   ? "interleaving needs pp > 1, the interleaved schedule and a multiple of pp micro-batches"
+                   : "a schedule other than 1f1b needs pp > 1"));
       break;
     case Constraint::kZero:
       set(p.zero_stage, 0,

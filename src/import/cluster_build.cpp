@@ -129,6 +129,10 @@ Result<Cluster> preset_cluster(const Catalog& catalog, const ClusterPreset& pres
                  "--gpus", "at most " + number_text(most), ""};
   }
   fit_tiers(cluster);
+  if (cluster.gpus > preset.gpus) {
+    cluster.assumed.push_back(number_text(cluster.gpus) + " GPUs, more than the " + number_text(preset.gpus) +
+                              " of " + preset.name + ", joined by its " + preset.tiers.back().fabric);
+  }
   set_assumed_reserve(cluster);
   return cluster;
 }

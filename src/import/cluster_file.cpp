@@ -104,7 +104,8 @@ Precision read_precision(const std::string& key, const JsonNode& node) {
   const std::optional<Precision> precision = precision_named(key);
   if (!precision) {
     std::vector<std::string> names;
-    for (int i = 0; i < kPrecisionCount; ++i) names.push_back(name(static_cast<Precision>(i)));
+    names.reserve(kPrecisionCount);
+    for (int i = 0; i < kPrecisionCount; ++i) names.emplace_back(name(static_cast<Precision>(i)));
     node.fail("unknown_name", "no precision named \"" + key + "\"", "bf16, fp8, ...",
               nearest_name(key, names));
   }

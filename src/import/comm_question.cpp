@@ -175,7 +175,7 @@ void Reading::take_step() {
   question_.step = take<Seconds<>>(&Spec::step_ms, parse_seconds, kMilli, kStepLimits,
                                    "ms, such as 700, or with a unit: 0.7s");
   if (question_.step) {
-    question_.assumed.push_back(
+    question_.assumed.emplace_back(
         "the window is the backward pass, two thirds of the step; gradients are ready evenly over it");
   }
 }
@@ -267,11 +267,11 @@ void Reading::finish() {
   }
   question_.ranks = {ratio(static_cast<double>(cluster.gpus)), user_source(told_by)};
   if (question_.collective == Collective::kSendRecv) {
-    question_.assumed.push_back("send-recv joins two ranks, as far apart as the links go");
+    question_.assumed.emplace_back("send-recv joins two ranks, as far apart as the links go");
   }
   question_.contention = {ratio(0), assumed_source("left out here", "")};
-  question_.assumed.push_back("contention 0: what is hidden does not slow the compute beside it");
-  question_.assumed.push_back(
+  question_.assumed.emplace_back("contention 0: what is hidden does not slow the compute beside it");
+  question_.assumed.emplace_back(
       "cost is latency + size / bandwidth; trees, in-network reduction and protocol switches are left out");
 }
 

@@ -82,7 +82,8 @@ std::int64_t ConfigReader::integer(Names names, std::int64_t most, std::int64_t 
   if (value) return *value;
   fail("missing_field", *names.begin(),
        fmt::format("{} is missing{}", *names.begin(), in_file(names) ? " (null)" : ""),
-       fmt::format("a whole number; {} has no default for it", place_.config_class));
+       in_file(names) ? "a whole number, or no such line where the class has a default"
+                      : fmt::format("a whole number; {} has no default for it", place_.config_class));
   return std::max<std::int64_t>(least, 1);
 }
 

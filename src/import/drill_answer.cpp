@@ -66,7 +66,7 @@ std::string one_line(std::string_view text) {
 }
 
 std::string limited(const JsonNode& node) {
-  const std::string text = node.text();
+  std::string text = node.text();
   if (text.size() > kTextMax) {
     node.fail("out_of_range", "a text of " + std::to_string(text.size()) + " bytes",
               "at most " + std::to_string(kTextMax));

@@ -44,7 +44,7 @@ std::vector<std::string> periodic(std::int64_t layers, std::int64_t period, cons
 std::vector<std::string> lettered(ConfigReader& r, const std::string& pattern, std::int64_t layers) {
   std::vector<std::string> types;
   for (std::int64_t i = 0; i < layers; ++i)
-    types.push_back(pattern[at(i) % pattern.size()] == 'L' ? "sliding_attention" : "full_attention");
+    types.emplace_back(pattern[at(i) % pattern.size()] == 'L' ? "sliding_attention" : "full_attention");
   if (pattern.find_first_not_of("LG") != std::string::npos)
     r.fail("out_of_range", "sliding_window_pattern",
            fmt::format("sliding_window_pattern is {}", shown(json(pattern))), "a number, or letters L and G");
@@ -56,7 +56,8 @@ std::vector<std::string> linear_types(ConfigReader& r, std::int64_t layers) {
   if (const auto marks =
           r.in_file({"attn_type_list"}) ? r.integers_by_layer({"attn_type_list"}, layers, 1) : std::nullopt) {
     std::vector<std::string> types;
-    for (const std::int64_t mark : *marks) types.push_back(mark == 1 ? "full_attention" : "linear_attention");
+    for (const std::int64_t mark : *marks)
+      types.emplace_back(mark == 1 ? "full_attention" : "linear_attention");
     return types;
   }
   return periodic(layers, r.integer({"full_attention_interval"}, kLayersMax), "linear_attention");

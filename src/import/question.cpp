@@ -66,15 +66,30 @@ constexpr double kBatchMax = 1e9;  // sequences
 
 std::string number_text(std::int64_t v) { return std::to_string(v); }
 
+std::optional<std::int64_t> near_multiple_of(double step, double exact) {
+  const double multiple = std::round(exact / step) * step;
+  if (std::fabs(multiple / exact - 1) > kBatchRounding) return std::nullopt;
+  return static_cast<std::int64_t>(multiple);
+}
+
 /// The multiple nearest to `exact` of the largest divisor of the GPUs that moves it little, so that many
 /// layouts divide the batch. Nothing when only 1 does.
 std::optional<std::int64_t> near_multiple(double exact, std::int64_t gpus) {
   for (std::int64_t parts = 1; parts < gpus; ++parts) {
     if (gpus % parts != 0) continue;
-    const double step = static_cast<double>(gpus / parts), multiple = std::round(exact / step) * step;
-    if (std::fabs(multiple / exact - 1) <= kBatchRounding) return static_cast<std::int64_t>(multiple);
+    if (const auto multiple = near_multiple_of(static_cast<double>(gpus / parts), exact)) return multiple;
   }
   return std::nullopt;
+}
+
+/// The same, of the GPUs doubled as often as moves it little, so that many micro-batches divide it too.
+std::optional<std::int64_t> near_round_multiple(double exact, std::int64_t gpus) {
+  double step = static_cast<double>(gpus);
+  while (step * 2 <= exact * (1 + kBatchRounding)) step *= 2;
+  for (; step > static_cast<double>(gpus); step /= 2) {
+    if (const auto multiple = near_multiple_of(step, exact)) return multiple;
+  }
+  return near_multiple(exact, gpus);
 }
 
 /// A batch in tokens becomes whole sequences: as told when it is whole.
@@ -86,11 +101,13 @@ std::int64_t sequences_of(double exact, std::int64_t gpus) {
 /// The batch that is taken when none is told: about kDefaultBatchTokens, or what the GPUs need.
 void take_default_batch(Question& q) {
   const double sequence = static_cast<double>(q.workload.sequence);
-  const double exact = std::max(1.0, kDefaultBatchTokens / sequence);
-  const std::int64_t gpus = q.cluster.gpus;
-  const auto near = gpus == 1 ? std::llround(exact) : near_multiple(exact, gpus);
+  // What the told axes ask for divides it; of the rest, as much as can.
+  const std::int64_t told = std::int64_t{q.fixed.dp.value_or(1)} * q.fixed.micro_batch.value_or(1);
+  const std::int64_t rest = q.fixed.dp ? 1 : q.cluster.gpus;
+  const double exact = std::max(1.0, kDefaultBatchTokens / sequence / static_cast<double>(told));
+  const auto near = rest == 1 ? std::llround(exact) : near_round_multiple(exact, rest);
   q.workload.global_batch =
-      near.value_or(static_cast<std::int64_t>(std::ceil(exact / static_cast<double>(gpus))) * gpus);
+      told * near.value_or(static_cast<std::int64_t>(std::ceil(exact / static_cast<double>(rest))) * rest);
   const double sequences = static_cast<double>(q.workload.global_batch);
   q.assumed.push_back(
       "global batch " + format_count(sequences) + " sequences (" + format_count(sequences * sequence) +
@@ -183,9 +200,9 @@ void read_workload(FlagReader& flags, Purpose purpose, Question& q) {
 void read_activation_model(FlagReader& flags, Purpose purpose, Question& q) {
   q.activations = purpose == Purpose::kMemory ? ActivationModel::kPaper : ActivationModel::kOps;
   if (!flags.told(&Spec::activation_model)) {
-    q.assumed.push_back(
+    q.assumed.emplace_back(
         purpose == Purpose::kMemory
-            ? "activations by the paper's closed forms (--activations ops for the op-by-op account)"
+            ? "activations by the paper's closed forms, which know no working buffers (--activations ops counts both)"
             : "activations op by op, with fused attention");
     return;
   }
@@ -311,7 +328,7 @@ std::optional<Error> take_degrees(const Question& q, MemoryPlan& result) {
 void take_zero_stage(const Question& q, MemoryPlan& result) {
   Plan& p = result.plan;
   if (std::int64_t{p.dp} * p.cp == 1) {
-    result.assumed.push_back("one replica: ZeRO has nothing to shard over");
+    result.assumed.emplace_back("one replica: ZeRO has nothing to shard over");
     return;
   }
   std::int8_t stage = kMemoryZeroStage;
@@ -339,7 +356,7 @@ std::optional<Error> take_batch(const Question& q, MemoryPlan& result) {
   if (!q.fixed.micro_batch) result.assumed.push_back("micro-batch " + number_text(kMemoryMicroBatch));
   if (q.workload.global_batch == 0) {
     p.grad_accumulation = p.pp;
-    result.assumed.push_back("as many micro-batches as pipeline stages");
+    result.assumed.emplace_back("as many micro-batches as pipeline stages");
     return std::nullopt;
   }
   const std::int64_t each = std::int64_t{p.dp} * p.micro_batch;
@@ -397,6 +414,11 @@ Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog
   read_framework(flags, catalog, q);
   read_activation_model(flags, spec.purpose, q);
   if (flags.error()) return *flags.error();
+  const std::int64_t longest = q.model.max_positions;
+  if (longest > 0 && q.workload.sequence > longest) {
+    q.notes.push_back("the sequence of " + number_text(q.workload.sequence) + " tokens is longer than the " +
+                      number_text(longest) + " positions of " + q.model.name);
+  }
   for (const std::string& line : q.cluster.assumed) q.assumed.push_back(line);
   for (const std::string& line : q.model.assumed) q.assumed.push_back(q.model.name + ": " + line);
   return q;
@@ -412,9 +434,9 @@ Result<MemoryPlan> default_memory_plan(const Question& q) {
   if (wrong_batch) return *wrong_batch;
   Plan& p = result.plan;
   p.recompute = q.fixed.recompute.value_or(Recompute::kNone);
-  if (!q.fixed.recompute) result.assumed.push_back("recompute none");
+  if (!q.fixed.recompute) result.assumed.emplace_back("recompute none");
   p.sequence_parallel = q.fixed.sequence_parallel.value_or(p.tp > 1);
-  if (p.tp > 1 && !q.fixed.sequence_parallel) result.assumed.push_back("sequence parallelism with tp > 1");
+  if (p.tp > 1 && !q.fixed.sequence_parallel) result.assumed.emplace_back("sequence parallelism with tp > 1");
   return result;
 }
 

@@ -147,11 +147,11 @@ void override_tiers(FlagReader& flags, Cluster& cluster, std::vector<std::string
   const auto latency = flags.microseconds_of(&Spec::latency_inter, kLatencyLimits);
   if (cluster.tiers.size() < 2) {
     if (bandwidth || latency)
-      notes.push_back("all GPUs are in one node: --bw-inter and --latency-inter change nothing");
+      notes.emplace_back("all GPUs are in one node: --bw-inter and --latency-inter change nothing");
     return;
   }
   if ((bandwidth || latency) && cluster.tiers.size() > 2)
-    notes.push_back("--bw-inter and --latency-inter hold for every tier beyond the innermost");
+    notes.emplace_back("--bw-inter and --latency-inter hold for every tier beyond the innermost");
   for (std::size_t i = 1; i < cluster.tiers.size(); ++i) {
     if (bandwidth) cluster.tiers[i].bandwidth = {*bandwidth, user_source("--bw-inter")};
     if (latency) cluster.tiers[i].latency = {*latency, user_source("--latency-inter")};

@@ -93,8 +93,8 @@ Result<Model> by_hand(FlagReader& flags, std::vector<std::string>& notes) {
   const DenseMlp mlp = mlp_by_hand(flags, m);
   m.vocab = flags.integer(&Spec::vocab, 1, kVocabularyMax).value_or(0);
   m.has_embeddings = m.vocab > 0;
-  m.assumed.push_back(m.vocab == 0 ? "no vocabulary given: logits are left out"
-                                   : "an output head of its own, not tied to the embedding");
+  m.assumed.emplace_back(m.vocab == 0 ? "no vocabulary given: logits are left out"
+                                      : "an output head of its own, not tied to the embedding");
   if (flags.error()) return *flags.error();
   m.layers.assign(static_cast<std::size_t>(layers), Layer{attention, mlp, 0, 0});
   m.name = format_number(*m.declared_parameters / 1e9) + "B by hand";

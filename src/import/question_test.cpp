@@ -388,7 +388,10 @@ TEST(QuestionWorkload, DefaultsAreSaid) {
        {"sequence 4096", "optimizer adamw", "precision bf16", "framework generic", "global batch"}) {
     EXPECT_THAT(q.assumed, Contains(HasSubstr(said)));
   }
-  EXPECT_EQ(question({{"--gpus", "48"}}).workload.global_batch, 1008) << "the nearest multiple of the GPUs";
+  EXPECT_EQ(question({{"--gpus", "48"}}).workload.global_batch, 1056) << "a multiple of 96";
+  EXPECT_EQ(question({{"--seq", "500"}}).workload.global_batch, 8192) << "not 8,384 = 131 x 64";
+  EXPECT_EQ(question({{"--micro-batch", "3"}}).workload.global_batch % 3, 0) << "the told axes divide it";
+  EXPECT_EQ(question({{"--gpus", "63"}, {"--dp", "7"}}).workload.global_batch % 7, 0);
   EXPECT_EQ(question({{"--gpus", "500"}}).workload.global_batch, 1000);
   EXPECT_EQ(question({{"--gpus", "16384"}}).workload.global_batch, 1024) << "not 16,384 sequences";
   const Question prime = question({{"--gpus", "2003"}});

@@ -92,7 +92,7 @@ DrillSolution solve_between(const DrillReader& reader) {
                             " of backward pass can cover it: " + format(*way.exposed) + " are exposed",
                         way.time().raw(), b.cost.window->raw(), "s"};
   s.findings.axes[0].tier = "network";
-  s.findings.axes[0].reason = "hides from " + format(*way.required) + " on; there are " +
+  s.findings.axes[0].reason = "hides from " + format(rounded_up(*way.required)) + " on; there are " +
                               format(b.tier().bandwidth.value) + ", so " + format(*way.exposed) + " show";
   s.findings.failure_modes = {{"exposed_reduction",
                                "every step pays " + format(*way.exposed) + " for the network",
@@ -119,7 +119,7 @@ DrillSolution solve_inside(const DrillReader& reader) {
                         way.time().raw(), b.cost.window->raw(), "s"};
   s.findings.axes[0].tier = "node";
   s.findings.axes[0].reason =
-      "needs " + format(*way.required) + " to hide and has " + format(b.tier().bandwidth.value);
+      "needs " + format(rounded_up(*way.required)) + " to hide and has " + format(b.tier().bandwidth.value);
   s.findings.failure_modes = {
       {"late_buckets", "hiding assumes gradients that are ready evenly over the backward pass",
        "the last bucket's reduction shows after the backward pass, about one bucket long",

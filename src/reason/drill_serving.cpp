@@ -46,9 +46,9 @@ Question cluster_question(const DrillReader& reader) {
 struct Serving {
   Question question;
   Bytes<> usable;
-  DecodeCost node, one;      // tp 8 at batch 8 and at batch 1
-  DecodeCost half, double_;  // tp 4 and tp 16 at batch 8
-  CommCost<> across;         // one all-reduce over 16 GPUs, both ways
+  DecodeCost node, one;    // tp 8 at batch 8 and at batch 1
+  DecodeCost half, twice;  // tp 4 and tp 16 at batch 8
+  CommCost<> across;       // one all-reduce over 16 GPUs, both ways
 };
 
 Serving prepare(const DrillReader& reader) {
@@ -59,7 +59,7 @@ Serving prepare(const DrillReader& reader) {
   s.node = decode_cost(s.question, {kNode, kBatch, kContext});
   s.one = decode_cost(s.question, {kNode, 1, kContext});
   s.half = decode_cost(s.question, {kNode / 2, kBatch, kContext});
-  s.double_ = decode_cost(s.question, {2 * kNode, kBatch, kContext});
+  s.twice = decode_cost(s.question, {2 * kNode, kBatch, kContext});
   s.across = comm_cost<double>(reader.communication(all_reduce_two_tiers(2 * kNode, s.node.message)));
   return s;
 }
@@ -110,7 +110,7 @@ DrillTable step_table(const Serving& s) {
   add_step_rows("tp 4, batch 8", s.half, table);
   add_step_rows("tp 8, batch 1", s.one, table);
   add_step_rows("tp 8, batch 8", s.node, table);
-  add_step_rows("tp 16 over two nodes, batch 8", s.double_, table);
+  add_step_rows("tp 16 over two nodes, batch 8", s.twice, table);
   table.rows.push_back(row("tp 8, batch 8: output of a replica", s.node.throughput));
   table.rows.push_back(row(
       "tp 8: a prompt of 2048 tokens (prefill)", s.node.prefill(),
@@ -174,12 +174,12 @@ void add_findings(const Serving& s, Answer& a) {
              count(kGpus / kNode) + " independent replicas of 8 GPUs, each " + format(c.throughput) +
                  "; they exchange nothing, so 0 B/s between nodes is enough"}};
   a.not_used = {
-      {"tp across nodes",
-       "16 GPUs halve the weight read to " + format(s.double_.weight_read) +
-           ", but one ring over two nodes takes " + format(ring.time()) + ", " +
-           format(s.node.all_reduces * ring.time()) + " a token; even reduced in each node first it is " +
-           format(s.double_.communication()) + " and the token " + format(s.double_.step()) +
-           ", no faster than " + format(c.step()) + " on half the GPUs"},
+      {"tp across nodes", "16 GPUs halve the weight read to " + format(s.twice.weight_read) +
+                              ", but one ring over two nodes takes " + format(ring.time()) + ", " +
+                              format(s.node.all_reduces * ring.time()) +
+                              " a token; even reduced in each node first it is " +
+                              format(s.twice.communication()) + " and the token " + format(s.twice.step()) +
+                              ", no faster than " + format(c.step()) + " on half the GPUs"},
       {"pp", "stages work one after the other on a token: the weight read stays " + format(c.weight_read) +
                  " and each boundary adds " + format(s.question.cluster.tiers.back().latency.value)},
       {"cp", "a context of " + count(kContext) + " tokens is " + format(c.kv_gpu) +

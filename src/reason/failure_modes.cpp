@@ -98,8 +98,8 @@ bool reduction_near_window(const Case& c) {
 std::string reduction_near_window_text(const Case& c) {
   const AxisCost<>& cost = c.best.time.axis(Axis::kData);
   const BytesPerSecond<> has = tier_bandwidth(c.cluster(), cost.group.paced_by), needs = *reduction_needs(c);
-  return "the gradient reduction needs " + format(needs) + " of the " + format(has) + " of tier " +
-         c.cluster().tiers[cost.group.paced_by].name + " to hide: " +
+  return "the gradient reduction needs " + format(rounded_up(needs)) + " of the " + format(has) +
+         " of tier " + c.cluster().tiers[cost.group.paced_by].name + " to hide: " +
          (needs <= has ? "a network that falls below it shows up in every step"
                        : "it is exposed already, and grows with every loss of bandwidth");
 }

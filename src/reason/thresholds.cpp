@@ -9,11 +9,12 @@
 namespace shardplan {
 namespace {
 
-/// Plans that all searches together may visit: some 40 searches of 64 GPUs.
-constexpr std::int64_t kPlansMax = 900'000;
-/// Factors from the current value that are tried before the bisection; for feasibility alone, the last two.
+/// Plans that all searches together may visit: some 60 searches of 64 GPUs.
+constexpr std::int64_t kPlansMax = 2'000'000;
+/// Factors from the current value that are tried before the bisection.
 constexpr std::array kFactors{1.25, 1.5, 2.0, 4.0};
-constexpr double kFeasibilityFrom = 2.0;
+/// GPU counts are tried node by node first: what is legal jumps from one to the next.
+constexpr int kNodesTried = 8;
 constexpr double kClose = 1.01;  // where any value is meant, how near the two sides come
 constexpr double kLongSequence = 8192, kLongStep = 1024, kShortStep = 128;
 
@@ -24,8 +25,7 @@ struct Parameter {
   double (*get)(const Question&);
   bool (*set)(Question&, double);
   double (*step)(const Question&, const SearchResult&);  // values are whole multiples of it; 0 = any
-  bool
-      bisected;  // any value between is meant, and a change of layout counts; else feasibility at the factors
+  bool layout_counts;  // a change of layout is a threshold; else only feasibility is
   // Directions that can matter, upwards and downwards, when something fits and when nothing does.
   std::array<bool, 2> when_fits, when_nothing_does;
 };
@@ -45,7 +45,10 @@ constexpr std::array kParameters{
                 outer.size = std::max(outer.size, gpus);
                 return true;
               },
-              [](const Question&, const SearchResult&) { return 1.0; },
+              [](const Question& q, const SearchResult&) {
+                const std::int64_t node = q.cluster.tiers.front().size;
+                return q.cluster.gpus > node ? static_cast<double>(node) : 1.0;
+              },
               false,
               {false, true},
               {true, false}},
@@ -121,18 +124,30 @@ class Scan {
   /// The nearest change found upwards (or downwards).
   std::optional<Threshold> find(bool up) {
     double same = current_;
-    for (const double factor : kFactors) {
-      if (!parameter_.bisected && factor < kFeasibilityFrom) continue;
-      const double value = whole(up ? current_ * factor : current_ / factor, step_);
-      const auto found = value == same ? std::nullopt : search_at(value);
-      if (!found) return std::nullopt;
-      if (differs(*found)) return parameter_.bisected ? bisect(same, value, *found) : at(value, *found);
+    for (const double value : probes(up)) {
+      // Rounding may bring a probe back to one that was searched.
+      if (up ? value <= same : value >= same) continue;
+      const auto found = search_at(value);
+      if (!found) continue;
+      if (differs(*found)) return bisect(same, value, *found);
       same = value;
     }
     return std::nullopt;
   }
 
  private:
+  std::vector<double> probes(bool up) const {
+    std::vector<double> values;
+    const double from = (up ? std::floor(current_ / step_) : std::ceil(current_ / step_)) * step_;
+    for (int i = 1; !parameter_.layout_counts && i <= kNodesTried; ++i) {
+      values.push_back(up ? from + i * step_ : from - i * step_);
+    }
+    for (const double factor : kFactors) {
+      values.push_back(whole(up ? current_ * factor : current_ / factor, step_));
+    }
+    return values;
+  }
+
   std::optional<SearchResult> search_at(double value) {
     Question question = base_.question();
     if (!parameter_.set(question, value) || plans_left_ <= 0) return std::nullopt;
@@ -146,16 +161,18 @@ class Scan {
 
   bool differs(const SearchResult& found) const {
     if (found.best.has_value() != result_.best.has_value()) return true;
-    return parameter_.bisected && found.best && !same_layout(found.best->plan, result_.best->plan);
+    return parameter_.layout_counts && found.best && !same_layout(found.best->plan, result_.best->plan);
   }
 
   Threshold bisect(double same, double other, SearchResult there) {
+    bool close = true;
     while (std::max(same, other) / std::min(same, other) > kClose) {
       double middle = whole(std::sqrt(same * other), step_);
       if (middle == same || middle == other) middle = whole((same + other) / 2, step_);
       if (middle == same || middle == other) break;
       auto found = search_at(middle);
-      if (!found) break;
+      close = found.has_value();
+      if (!close) break;
       if (differs(*found)) {
         other = middle;
         there = std::move(*found);
@@ -163,11 +180,8 @@ class Scan {
         same = middle;
       }
     }
-    return at(other, there);
-  }
-
-  Threshold at(double value, const SearchResult& there) const {
-    return {parameter_.name, current_, value, parameter_.unit, then(there)};
+    return {parameter_.name, current_, other, parameter_.unit,
+            (close ? "" : "no later than there, ") + then(there)};
   }
 
   std::string then(const SearchResult& there) const {
@@ -253,7 +267,7 @@ std::vector<Threshold> thresholds(const Estimator& estimator, const FixedAxes& f
   add_hbm(estimator, fixed, found);
   const bool hopeless = !state_floor(estimator).feasible;
   for (const Parameter& parameter : kParameters) {
-    if (hopeless && !parameter.bisected) continue;  // the floor has said how many GPUs
+    if (hopeless && !parameter.layout_counts) continue;  // the floor has said how many GPUs
     Scan scan(estimator, fixed, result, parameter, plans_left);
     const auto& directions = result.best ? parameter.when_fits : parameter.when_nothing_does;
     for (const bool up : {true, false}) {

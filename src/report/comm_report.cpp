@@ -39,7 +39,7 @@ std::string required_words(const CommAnswer& a) {
     return "; no bandwidth of the " + outermost.tier + " hides it: the rest alone takes " + format(best.rest);
   }
   const std::string where = a.cost.ways.size() > 1 ? where_words(a, best) : "";
-  return (*a.exposed ? "; needs " : "; ") + format(*best.required) + where +
+  return (*a.exposed ? "; needs " : "; ") + format(rounded_up(*best.required)) + where +
          (*a.exposed ? ", there are " : " would do, there are ") + format(outermost.link.bandwidth);
 }
 
@@ -106,9 +106,9 @@ std::string way_lines(const CommAnswer& a, const CommWay<>& way) {
   table.row({"time", format(way.time())});
   if (way.exposed) table.row({"felt", format(*way.exposed)});
   if (way.required) {
-    std::string needs = format(*way.required) + where_words(a, way);
+    std::string needs = format(rounded_up(*way.required)) + where_words(a, way);
     if (way.required_without_latency) {
-      needs += ", " + format(*way.required_without_latency) + " if latency were nothing";
+      needs += ", " + format(rounded_up(*way.required_without_latency)) + " if latency were nothing";
     }
     return table.text("  ", true) + "  hides from " + needs + "\n";
   }

@@ -25,7 +25,9 @@ std::string finding_lines(const Answer& a) {
     Table table;
     table.row({"axis", "degree", "tier", "needs", "has", ""});
     for (const AxisFinding& x : a.axes) {
-      table.row({x.axis, count(x.degree), x.tier, bandwidth_of(x.required_bandwidth),
+      table.row({x.axis, count(x.degree), x.tier,
+                 bandwidth_of(x.required_bandwidth ? std::optional(rounded_up(*x.required_bandwidth))
+                                                   : std::nullopt),
                  bandwidth_of(x.available_bandwidth), x.reason});
     }
     text += "\naxes\n" + table.text("  ", true);
@@ -49,7 +51,7 @@ std::string finding_lines(const Answer& a) {
     lines.push_back(t.parameter + " from " + threshold_value(t.current, t.unit) + " to " +
                     threshold_value(t.threshold, t.unit) + ": " + t.then);
   }
-  section("what would change the answer", lines);
+  section("what would change the answer, each alone and the batch as it is", lines);
   lines.clear();
   for (const Unknown& u : a.unknowns)
     lines.push_back(u.statement + (u.magnitude.empty() ? "" : " (" + u.magnitude + ")"));

@@ -59,7 +59,7 @@ std::string headline(const Question& q, const MemoryAnswer& a) {
   if (!a.floor.feasible) {
     text += "no plan fits on " + format_count(static_cast<double>(q.cluster.gpus)) +
             " GPUs: state alone is " + format(a.floor.state_per_gpu) +
-            " on each under full sharding, more than " + format(a.floor.usable) + "; the smallest count is " +
+            " on each under full sharding, more than " + format(a.floor.usable) + "; it needs at least " +
             format_count(a.floor.min_gpus) + "\n";
   }
   return text;
@@ -82,8 +82,9 @@ std::string floor_lines(const MemoryAnswer& a) {
   const Floor& f = a.floor;
   return "floor    state is " + format(f.state) + ": " + format(f.state_per_gpu) +
          " on each GPU under full sharding, " + (f.feasible ? "at most " : "more than ") + format(f.usable) +
-         " usable; smallest count " + format_count(f.min_gpus) + (f.min_gpus == 1 ? " GPU, " : " GPUs, ") +
-         format_count(f.min_gpus_whole_nodes) + " in whole nodes\n";
+         " usable; state alone needs at least " + format_count(f.min_gpus) +
+         (f.min_gpus == 1 ? " GPU, " : " GPUs, ") + format_count(f.min_gpus_whole_nodes) +
+         " in whole nodes\n";
 }
 
 std::string suggestion_table(const MemoryAnswer& a) {

@@ -91,6 +91,14 @@ std::string format_number(double v) {
   return text;
 }
 
+BytesPerSecond<> rounded_up(BytesPerSecond<> q) {
+  constexpr double kDigits = 4;
+  if (!(q.raw() > 0) || !std::isfinite(q.raw())) return q;
+  const double step = std::pow(10.0, std::floor(std::log10(q.raw())) + 1 - kDigits);
+  // A value that prints in full already, but for its last bits, stays.
+  return bytes_per_s(std::ceil(q.raw() / step / kHalvesUp) * step);
+}
+
 std::string format_count(double v) {
   char digits[64];
   std::snprintf(digits, sizeof digits, "%.0f", std::fabs(v));

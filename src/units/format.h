@@ -35,6 +35,8 @@ std::string format(Ratio<> q);
 /// Four significant digits without trailing zeros, halves up: 551.3, 0.07017, 96. Large integers keep all
 /// digits.
 std::string format_number(double v);
+/// The next value that prints in full, no smaller than `q`: what is needed is not rounded down.
+BytesPerSecond<> rounded_up(BytesPerSecond<> q);
 /// "8,030,261,248".
 std::string format_count(double v);
 /// "98.4 %".
