@@ -36,8 +36,9 @@ BindingConstraint of_floor(const Estimator& estimator, const Floor& floor) {
   return {"state",
           "state binds: under any plan it is at least " + format_gibibytes(floor.state_per_gpu) +
               " on each of " + count(gpus) + " GPUs (" + format_gibibytes(floor.state) +
-              " in all), usable is " + format_gibibytes(floor.usable) + "; for the state alone the smallest N is " +
-              count(floor.min_gpus) + " (" + count(floor.min_gpus_whole_nodes) + " in whole nodes)",
+              " in all), usable is " + format_gibibytes(floor.usable) +
+              "; for the state alone the smallest N is " + count(floor.min_gpus) + " (" +
+              count(floor.min_gpus_whole_nodes) + " in whole nodes)",
           floor.state_per_gpu.raw(), floor.usable.raw(), "bytes"};
 }
 
