@@ -216,26 +216,41 @@ bool ConfigReader::in_file(Names names) const {
 }
 
 void ConfigReader::note_unread() {
-  constexpr std::array kParts = {"num_experts", "n_routed", "num_local_experts", "lora_rank",     "moe_",
-                                 "nextn",       "mtp",      "n_shared",          "shared_expert", "index_",
-                                 "mamba",       "mlp_only"};
-  constexpr std::array kHarmless = {"coef",      "loss",     "dtype",   "hidden_act", "tokens",
-                                    "dedicated", "norm",     "scal",    "jitter",     "per_tok",
-                                    "gate_act",  "capacity", "cache",   "topk",       "step",
-                                    "dropout",   "kernels",  "overlap", "share_for"};
-  const auto has = [](const std::string& key, const auto& parts) {
-    return std::any_of(parts.begin(), parts.end(),
-                       [&](const char* part) { return key.find(part) != std::string::npos; });
-  };
+  // What changes neither shape nor count: generation, tokens, initialisation, rotary and norm constants,
+  // routing scores, dropout, kernels, file keeping.
+  constexpr std::array kHarmless = {"token",        "init",          "eps",         "rope",
+                                    "rotary",       "dropout",       "pdrop",       "drop_prob",
+                                    "coef",         "loss",          "dtype",       "scal",
+                                    "multiplier",   "softcap",       "norm_topk",   "norm_type",
+                                    "jitter",       "cache",         "capacity",    "hidden_act",
+                                    "hidden_act",   "act_fn",        "activation",  "gate_act",
+                                    "kernels",      "overlap",       "output_",     "return_",
+                                    "attn_impl",    "flash",         "beam",        "penalty",
+                                    "max_length",   "min_length",    "temperature", "top_p",
+                                    "do_sample",    "label",         "auto_map",    "version",
+                                    "name_or_path", "task",          "torchscript", "pretraining_tp",
+                                    "bf16",         "fp16",          "fp32",        "time_step",
+                                    "logn",         "ntk",           "pooling",     "group",
+                                    "topk_method",  "scoring_func",  "ep_size",     "step",
+                                    "share_for",    "dedicated",     "onnx",        "scalar",
+                                    "residual",     "swiglu_limit",  "sinkhorn",    "hc_",
+                                    "interleave",   "_source",       "_hf_id",      "transformers",
+                                    "unsloth",      "is_decoder",    "is_encoder",  "cross_attention",
+                                    "chunk_size",   "pruned",        "seq_length",  "position",
+                                    "mm_",          "image",         "audio",       "vision",
+                                    "video",        "bidirectional", "mrope",       "logits_to_keep",
+                                    "quantization", "architectures", "model_type",  "text_config"};
+  std::string unused;
   for (const auto& [key, value] : object_.items()) {
-    if (read_.contains(key) || !has(key, kParts) || has(key, kHarmless)) continue;
-    const auto number = whole_number(value);
-    const bool says_something = (number && *number > 0) || (value.is_boolean() && value.get<bool>()) ||
-                                (value.is_array() && !value.empty());
-    if (says_something)
-      assume(
-          fmt::format("{} = {} is in the file; {} does not use it", key, shown(value), place_.config_class));
+    const bool harmless = std::any_of(kHarmless.begin(), kHarmless.end(), [&key = key](const char* part) {
+      return key.find(part) != std::string::npos;
+    });
+    const bool says_nothing = value.is_null() || value == false || (value.is_structured() && value.empty());
+    if (read_.contains(key) || harmless || says_nothing) continue;
+    unused += fmt::format("{}{} = {}", unused.empty() ? "" : ", ", key, shown(value));
   }
+  if (!unused.empty())
+    assume(fmt::format("in the file, and not used for {}: {}", place_.config_class, unused));
 }
 
 }  // namespace shardplan

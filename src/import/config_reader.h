@@ -79,7 +79,7 @@ class ConfigReader {
   const std::string& config_class() const { return place_.config_class; }
   const nlohmann::json& raw() const { return object_; }
   std::string path() const { return place_.path; }
-  /// Fields of the file that bear on the shape and that nobody read, noted in `assumed`.
+  /// Fields of the file that nobody read and that are not known to be harmless, noted in `assumed`.
   void note_unread();
 
  private:

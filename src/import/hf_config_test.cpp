@@ -177,9 +177,12 @@ TEST(HfConfig, AFieldUnderTwoNamesIsSaid) {
 }
 
 TEST(HfConfig, WhatNobodyReadIsSaid) {
-  EXPECT_TRUE(assumes(*read(llama(), {{"num_experts", 8}}), "num_experts = 8 is in the file"));
+  EXPECT_TRUE(assumes(*read(llama(), {{"num_experts", 8}}), "not used for LlamaConfig: num_experts = 8"));
   EXPECT_TRUE(assumes(*read(llama(), {{"num_nextn_predict_layers", 2}, {"q_lora_rank", 64}}),
-                      "q_lora_rank = 64 is in the file"));
+                      "not used for LlamaConfig: q_lora_rank = 64"));
+  EXPECT_TRUE(assumes(*read(llama(), {{"q_compress_rank", 64}}), "q_compress_rank = 64")) << "never heard of";
+  EXPECT_FALSE(
+      assumes(*read(llama(), {{"rope_theta", 1e6}, {"use_cache", true}, {"bos_token_id", 1}}), "not used"));
 }
 
 // Quantization ----------------------------------------------------------------------------------------------

@@ -414,6 +414,10 @@ Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog
   read_framework(flags, catalog, q);
   read_activation_model(flags, spec.purpose, q);
   if (flags.error()) return *flags.error();
+  if (!q.model.quantization.method.empty()) {
+    q.assumed.push_back(q.model.name + " is stored in " + q.model.quantization.method +
+                        "; training keeps its weights in 16 bits");
+  }
   const std::int64_t longest = q.model.max_positions;
   if (longest > 0 && q.workload.sequence > longest) {
     q.notes.push_back("the sequence of " + number_text(q.workload.sequence) + " tokens is longer than the " +

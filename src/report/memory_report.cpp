@@ -58,7 +58,7 @@ std::string headline(const Question& q, const MemoryAnswer& a) {
                      " too much; " + broken_words(*a.broken) + "\n";
   if (!a.floor.feasible) {
     text += "no plan fits on " + format_count(static_cast<double>(q.cluster.gpus)) +
-            " GPUs: state alone is " + format(a.floor.state_per_gpu) +
+            (q.cluster.gpus == 1 ? " GPU" : " GPUs") + ": state alone is " + format(a.floor.state_per_gpu) +
             " on each under full sharding, more than " + format(a.floor.usable) + "; it needs at least " +
             format_count(a.floor.min_gpus) + "\n";
   }
