@@ -56,6 +56,11 @@ struct Device {
   Efficiency efficiency;
   std::string usual_fabric;
   std::int64_t usual_gpus_per_node = 8;
+
+  /// NVIDIA's generations whose libraries keep the smaller workspaces.
+  bool before_hopper() const {
+    return architecture == "Volta" || architecture == "Ampere" || architecture == "Ada";
+  }
 };
 
 /// A network between scale-up domains, per accelerator and direction.

@@ -17,12 +17,25 @@ inline constexpr int kOptimizerCount = 7;
 const char* name(Optimizer optimizer);
 std::optional<Optimizer> optimizer_named(std::string_view text);
 
+/// What the run's kernels keep for the backward pass, where implementations differ.
+struct Kernels {
+  bool fused_attention = true;  // else the scores are stored
+  bool attention_dropout = false, hidden_dropout = false;
+  bool attention_mask = false;          // the loader builds one for each sequence
+  bool fused_weight_gradient = true;    // accumulated by the matrix product itself
+  bool gathers_expert_tokens = false;   // all tokens gathered on each expert rank, then picked
+  bool fused_expert_activation = true;  // the router's weight applied inside the activation kernel
+};
+
 struct Training {
   std::int64_t sequence = 4096;   // tokens
   std::int64_t global_batch = 0;  // sequences; 0 = not given
   Precision precision = Precision::kBf16;
   Optimizer optimizer = Optimizer::kAdamW;
   double critical_batch_tokens = 0;  // 0 = not given
+  Kernels kernels;
+  /// Copies of the sharded optimizer state: the groups that share one are that much smaller.
+  std::int64_t optimizer_instances = 1;
 };
 
 /// Bytes kept for each parameter with one optimizer.
@@ -55,6 +68,23 @@ struct Framework {
     std::optional<int> sharded_from_stage;  // ZeRO stage that divides it; none = never divided
   };
   std::optional<ExtraGradient> extra_gradient;
+
+  /// Buffers and copies that the framework has and others have not: a count of them, 0 where it has none.
+  struct Buffers {
+    Sourced<Bytes<>> logit{bytes(6), {}};                // alive for each logit at the loss
+    Sourced<Ratio<>> placeholder_gradients{};            // 16-bit, one for each distinct weight shape
+    Sourced<Ratio<>> sequence_gather{};                  // of a micro-batch's residual stream, kept for good
+    Sourced<Ratio<>> gated_copies{};                     // further widths kept by an unfused gated activation
+    Sourced<Ratio<>> gathered_column_inputs{};           // norm outputs kept gathered, not as the shard
+    Sourced<Ratio<>> vocabulary_multiple{ratio(1), {}};  // the table is padded to it times tp
+    /// Of the matrix library and of the framework itself, on GPUs before Hopper and since.
+    struct Workspaces {
+      Sourced<Bytes<>> library, engine;
+    };
+    Workspaces before_hopper, since_hopper;
+    Sourced<Ratio<>> grouped_workspaces{};  // further ones of the framework's where there are experts
+  };
+  Buffers buffers;
 };
 
 }  // namespace shardplan

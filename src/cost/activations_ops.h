@@ -15,6 +15,14 @@ namespace kept {
 // Bytes of one 16-bit activation, of one fp32 statistic.
 inline constexpr Bytes<> kActivation = bytes(2);
 inline constexpr Bytes<> kStatistic = bytes(4);
+// A score with dropout: the probability, its mask, the dropped probability.
+inline constexpr Bytes<> kDroppedScore = bytes(5);
+// Score-sized tensors at once in the backward pass of unfused attention.
+inline constexpr double kScoreTensors = 3;
+// Of one element of a dropout mask.
+inline constexpr Bytes<> kMask = bytes(1);
+// Of one token of the batch: token, label, loss mask and position, 8 bytes each.
+inline constexpr Bytes<> kBatchToken = bytes(32);
 // A routed token's bookkeeping: row map and probability in fp32, for each of its experts.
 inline constexpr Bytes<> kRouteEntry = bytes(8);
 // The router keeps its scores, their softmax (both fp32) and a one-byte mask, for each expert.
@@ -32,38 +40,51 @@ Bytes<N> constant(const Bytes<>& q) {
 struct NormActivations {
   static constexpr FormulaInfo info{
       "memory.activations.ops.norm",
-      "a norm's input and output",
+      "a norm's input and output, and the mask of the dropout that follows its block",
       {"transformer-engine", "pytorch/module/layernorm_linear.py"},
       "the input (the residual stream) is kept for the norm, the output for the weight "
-      "gradient of the projection that reads it"};
+      "gradient of the projection that reads it: its shard, or gathered; a dropout mask is one "
+      "byte an element"};
   template <class N>
   struct In {
     using Number = N;
     Ratio<N> tokens;
     Ratio<N> hidden;
     Ratio<N> tensor_sequence;
+    Ratio<N> output_sequence;
+    Ratio<N> masks;
   };
-  static constexpr std::array<std::string_view, 3> symbols{"T", "h", "t_s"};
-  static constexpr std::array<std::string_view, 3> inputs{
+  static constexpr std::array<std::string_view, 5> symbols{"T", "h", "t_s", "t_o", "m"};
+  static constexpr std::array<std::string_view, 5> inputs{
       "tokens", "hidden size",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1",
+      "degree that divides the kept output: the same, or 1 where it is kept gathered", "dropout masks"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
-    const auto one = in.tokens * in.hidden * kept::constant<N>(kept::kActivation) / in.tensor_sequence;
-    return named("norm input", one) + named("norm output", one);
+    const auto one = in.tokens * in.hidden * kept::constant<N>(kept::kActivation);
+    return named("norm input", one / in.tensor_sequence) + named("norm output", one / in.output_sequence) +
+           named("dropout mask",
+                 in.masks * in.tokens * in.hidden * kept::constant<N>(kept::kMask) / in.tensor_sequence);
   }
-  static constexpr std::array examples{Example<NormActivations>{
-      {ratio(4096), ratio(8192), ratio(1)}, 134217728.0, "two tensors of 4096 x 8192 x 2 bytes: 2 x 64 MiB"}};
+  static constexpr std::array examples{
+      Example<NormActivations>{{ratio(4096), ratio(8192), ratio(1), ratio(1), ratio(0)},
+                               134217728.0,
+                               "two tensors of 4096 x 8192 x 2 bytes: 2 x 64 MiB"},
+      Example<NormActivations>{{ratio(4096), ratio(512), ratio(1), ratio(1), ratio(1)},
+                               10485760.0,
+                               "Megatron's 345M-like test: 4096 x 512 x (2 + 2 + 1) bytes"}};
 };
 
-/// Softmax attention with a fused kernel (multi-head, grouped-query or latent).
+/// Softmax attention (multi-head, grouped-query or latent), its scores kept or not.
 struct AttentionActivations {
   static constexpr FormulaInfo info{
       "memory.activations.ops.attention",
-      "what fused attention keeps",
-      {"dao2022", "sec. 3.1: output and softmax statistics, no scores; log-sum-exp as in dao2023 sec. 3.1"},
-      "query, key and value after rotary embedding, output, one fp32 statistic a head; no "
-      "dropout"};
+      "what attention keeps",
+      {"dao2022",
+       "sec. 3.1: output and softmax statistics instead of scores; one log-sum-exp as in dao2023 sec. 3.1"},
+      "query, key and value after rotary embedding, output; fused: one fp32 statistic a head; unfused: "
+      "the probabilities, and with dropout their mask and the dropped ones; a context-parallel rank "
+      "keeps its output twice, before and after the exchange"};
   template <class N>
   struct In {
     using Number = N;
@@ -72,18 +93,27 @@ struct AttentionActivations {
     Ratio<N> kv_width;
     Ratio<N> value_width;
     Ratio<N> latent_width;
-    Ratio<N> heads;
+    Ratio<N> norm_width;
+    Ratio<N> outputs;
+    Ratio<N> statistics;
+    Ratio<N> scores;
+    Bytes<N> score_bytes;
     Ratio<N> tensor;
     Ratio<N> tensor_sequence;
   };
-  static constexpr std::array<std::string_view, 8> symbols{"T", "w_q", "w_kv", "w_o", "w_l", "a", "t", "t_s"};
-  static constexpr std::array<std::string_view, 8> inputs{
+  static constexpr std::array<std::string_view, 12> symbols{"T",   "w_q", "w_kv", "w_o", "w_l", "w_n",
+                                                            "n_o", "a",   "n_s",  "k_s", "t",   "t_s"};
+  static constexpr std::array<std::string_view, 12> inputs{
       "tokens",
       "query width",
       "key and value width",
       "value width",
       "latent width",
-      "heads",
+      "width of the query and key norms' inputs",
+      "copies of the output",
+      "heads whose statistics are kept",
+      "scores kept a token: heads times keys",
+      "bytes a score",
       "tensor-parallel degree",
       "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
   template <class N>
@@ -91,14 +121,21 @@ struct AttentionActivations {
     const auto element = kept::constant<N>(kept::kActivation);
     const auto statistic = kept::constant<N>(kept::kStatistic);
     return named("query, key, value", in.tokens * (in.query_width + in.kv_width) * element / in.tensor) +
-           named("attention output", in.tokens * in.value_width * element / in.tensor) +
-           named("log-sum-exp", in.tokens * in.heads * statistic / in.tensor) +
+           named("attention output", in.outputs * in.tokens * in.value_width * element / in.tensor) +
+           named("log-sum-exp", in.tokens * in.statistics * statistic / in.tensor) +
+           named("scores", in.tokens * in.scores * in.score_bytes / in.tensor) +
+           named("query and key norm inputs", in.tokens * in.norm_width * element / in.tensor) +
            named("low-rank latents", in.tokens * in.latent_width * element / in.tensor_sequence);
   }
-  static constexpr std::array examples{Example<AttentionActivations>{
-      {ratio(4096), ratio(8192), ratio(2048), ratio(8192), ratio(0), ratio(64), ratio(1), ratio(1)},
-      152043520.0,
-      "llama3-70b: 4096 x (2 x (8192 + 2048 + 8192) + 4 x 64) bytes"}};
+  static constexpr std::array examples{
+      Example<AttentionActivations>{{ratio(4096), ratio(8192), ratio(2048), ratio(8192), ratio(0), ratio(0),
+                                     ratio(1), ratio(64), ratio(0), bytes(0), ratio(1), ratio(1)},
+                                    152043520.0,
+                                    "llama3-70b: 4096 x (2 x (8192 + 2048 + 8192) + 4 x 64) bytes"},
+      Example<AttentionActivations>{{ratio(4096), ratio(512), ratio(1024), ratio(512), ratio(0), ratio(0),
+                                     ratio(1), ratio(0), ratio(8192), bytes(5), ratio(1), ratio(1)},
+                                    184549376.0,
+                                    "12-layer test of Megatron: 4096 x (2 x 2048 + 5 x 8 x 1024) bytes"}};
 };
 
 /// Recurrent mixers (Mamba-2, gated delta net): projection outputs, convolution, gate and output.
@@ -136,25 +173,29 @@ struct MlpActivations {
       "memory.activations.ops.mlp",
       "what a dense MLP keeps",
       {"megatron-core", "fusions/fused_bias_swiglu.py, fused_bias_gelu.py"},
-      "the fused activation keeps its input only; its output is the second projection's input"};
+      "the fused activation keeps its input only; its output is the second projection's input; one "
+      "that is not fused keeps the factors of a gate too"};
   template <class N>
   struct In {
     using Number = N;
     Ratio<N> tokens;
     Ratio<N> width;
     Ratio<N> matrices;
+    Ratio<N> copies;
     Ratio<N> tensor;
   };
-  static constexpr std::array<std::string_view, 4> symbols{"T", "f", "g", "t"};
-  static constexpr std::array<std::string_view, 4> inputs{
-      "tokens", "width", "matrices of the first projection", "tensor-parallel degree"};
+  static constexpr std::array<std::string_view, 5> symbols{"T", "f", "g", "n_c", "t"};
+  static constexpr std::array<std::string_view, 5> inputs{
+      "tokens", "width", "matrices of the first projection", "further widths kept by an unfused activation",
+      "tensor-parallel degree"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto one = in.tokens * in.width * kept::constant<N>(kept::kActivation) / in.tensor;
-    return named("first projection", in.matrices * one) + named("activation", one);
+    return named("first projection", in.matrices * one) + named("activation", one) +
+           named("unfused activation", in.copies * one);
   }
   static constexpr std::array examples{
-      Example<MlpActivations>{{ratio(4096), ratio(28672), ratio(2), ratio(1)},
+      Example<MlpActivations>{{ratio(4096), ratio(28672), ratio(2), ratio(0), ratio(1)},
                               704643072.0,
                               "llama3-70b: 3 x 4096 x 28672 x 2 bytes"}};
 };
@@ -177,16 +218,21 @@ struct MoeActivations {
     Ratio<N> width;
     Ratio<N> matrices;
     Ratio<N> expert_tensor;
+    Ratio<N> unweighted;
+    Ratio<N> gathered_ranks;
   };
-  static constexpr std::array<std::string_view, 7> symbols{"T_r", "E", "k", "h", "f_e", "g", "t_e"};
-  static constexpr std::array<std::string_view, 7> inputs{
+  static constexpr std::array<std::string_view, 9> symbols{"T_r", "E",   "k",   "h",  "f_e",
+                                                           "g",   "t_e", "n_u", "n_g"};
+  static constexpr std::array<std::string_view, 9> inputs{
       "routed tokens: tokens entering the dispatcher on this rank",
       "experts",
       "experts a token",
       "hidden size",
       "width",
       "matrices of the first projection",
-      "tensor-parallel degree of an expert"};
+      "tensor-parallel degree of an expert",
+      "copies of the activation before the router's weight, where that is a kernel of its own",
+      "ranks whose tokens are gathered before they are picked, 0 where tokens are sent"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);
@@ -197,78 +243,14 @@ struct MoeActivations {
            named("permuted tokens", rows * in.hidden * element) +
            named("row map", in.routed_tokens * in.experts * kept::constant<N>(kept::kRowMap) +
                                 rows * kept::constant<N>(kept::kRouteEntry)) +
-           named("first projection", in.matrices * projection) + named("activation", projection);
+           named("first projection", in.matrices * projection) + named("activation", projection) +
+           named("unweighted activation", in.unweighted * projection) +
+           named("gathered tokens", in.gathered_ranks * in.routed_tokens * in.hidden * element);
   }
   static constexpr std::array examples{Example<MoeActivations>{
-      {ratio(4096), ratio(8), ratio(2), ratio(4096), ratio(14336), ratio(2), ratio(1)},
+      {ratio(4096), ratio(8), ratio(2), ratio(4096), ratio(14336), ratio(2), ratio(1), ratio(0), ratio(0)},
       772243456.0,
       "mixtral-8x7b: 4096 x 8 x 9 + 8192 x 4096 x 2 + (4096 x 8 x 4 + 8192 x 8) + 3 x 8192 x 14336 x 2 bytes"}};
-};
-
-/// Gradients that are alive while the top layer of a stage runs backward.
-struct LayerBackwardTransient {
-  static constexpr FormulaInfo info{
-      "memory.transient.layer_backward",
-      "gradients alive in one layer's backward pass",
-      {"shardplan", "tensors alive at once in the backward pass of a two-layer MLP"},
-      "residual gradient and its copy, gradients of the activation and of the first "
-      "projection"};
-  template <class N>
-  struct In {
-    using Number = N;
-    Ratio<N> tokens;
-    Ratio<N> hidden;
-    Ratio<N> width;
-    Ratio<N> matrices;
-    Ratio<N> tensor;
-    Ratio<N> tensor_sequence;
-  };
-  static constexpr std::array<std::string_view, 6> symbols{"T", "h", "f", "g", "t", "t_s"};
-  static constexpr std::array<std::string_view, 6> inputs{
-      "tokens",
-      "hidden size",
-      "width",
-      "matrices of the first projection",
-      "tensor-parallel degree",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
-  template <class N>
-  static constexpr Bytes<N> eval(const In<N>& in) {
-    const auto element = kept::constant<N>(kept::kActivation);
-    const auto residual = in.tokens * in.hidden * element / in.tensor_sequence;
-    const auto inner = in.tokens * in.width * element / in.tensor;
-    return named("residual gradients", 2.0 * residual) + named("MLP gradients", inner + in.matrices * inner);
-  }
-  static constexpr std::array examples{Example<LayerBackwardTransient>{
-      {ratio(4096), ratio(8192), ratio(28672), ratio(2), ratio(1), ratio(1)},
-      838860800.0,
-      "memory of the published llama3-70b slice on 8 B200: 4 h T + 2 f T + 4 f T bytes = 800 MiB"}};
-};
-
-/// Weights and gradients of the layers that full sharding has gathered at one time.
-struct GatheredLayers {
-  static constexpr FormulaInfo info{
-      "memory.transient.gathered_layers",
-      "unsharded layers under full sharding",
-      {"zhao2023", "sec. 3: one unit unsharded at a time; sec. 3.3.2: the next one prefetched"},
-      "one layer in use, the next one prefetched, one layer's gradients before their "
-      "reduce-scatter"};
-  template <class N>
-  struct In {
-    using Number = N;
-    Ratio<N> layer_parameters;
-    Bytes<N> weight_bytes;
-    Bytes<N> gradient_bytes;
-  };
-  static constexpr std::array<std::string_view, 3> symbols{"n_l", "k_w", "k_g"};
-  static constexpr std::array<std::string_view, 3> inputs{"layer parameters", "weight bytes",
-                                                          "gradient bytes"};
-  template <class N>
-  static constexpr Bytes<N> eval(const In<N>& in) {
-    return named("gathered weights", 2.0 * in.layer_parameters * in.weight_bytes) +
-           named("unreduced gradients", in.layer_parameters * in.gradient_bytes);
-  }
-  static constexpr std::array examples{Example<GatheredLayers>{
-      {ratio(855654400), bytes(2), bytes(2)}, 5133926400.0, "llama3-70b: three times one layer in 16 bits"}};
 };
 
 }  // namespace shardplan

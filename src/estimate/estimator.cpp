@@ -46,10 +46,8 @@ Estimator::Estimator(const Question& question)
     }
     return;
   }
-  const double table = d(m.vocab * m.hidden);
-  first_edge_tensor_ = m.has_embeddings ? table : 0;
+  has_table_ = m.has_embeddings;
   first_edge_whole_ = d(m.learned_positions * m.hidden + m.other_parameters);
-  last_edge_tensor_ = m.has_embeddings ? table : 0;  // of its own, or a copy of the tied table
   last_edge_whole_ = d(m.final_norm_parameters);
 }
 

@@ -10,6 +10,7 @@
 // double.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -77,7 +78,30 @@ class Estimator {
   template <class N>
   Bytes<N> live_activations(const Plan& plan, int stage) const;
   template <class N>
-  Bytes<N> stage_transient(const Plan& plan, int stage, const Bytes<N>& logits) const;
+  Bytes<N> norm_activations(const Plan& plan, bool dropout) const;
+  template <class N>
+  Bytes<N> attention_activations(const Plan& plan, const LayerOps& ops) const;
+  template <class N>
+  Bytes<N> chunk_bytes(const Plan& plan, std::int64_t chunk) const;
+  template <class N>
+  Bytes<N> loss_bytes(const Plan& plan) const;
+  template <class N>
+  Bytes<N> layer_backward(const Plan& plan, const LayerOps& ops) const;
+  template <class N>
+  Bytes<N> gathered_layer(const Plan& plan, const LayerOps& ops) const;
+  template <class N>
+  Bytes<N> stage_transient(const Plan& plan, int stage, const Bytes<N>& loss) const;
+  template <class N>
+  Bytes<N> stage_buffers(const Plan& plan, int stage) const;
+  /// Keys that one query meets on its rank.
+  double attended_keys(const Plan& plan, const LayerOps& ops) const;
+  /// No published model has a rank with more.
+  static constexpr std::size_t kWeightShapesMax = 64;
+  /// Elements of the distinct shapes of linear weights on the rank.
+  double distinct_weight_elements(const Plan& plan, int stage) const;
+  /// Rows of the embedding table, padded as the framework does.
+  double vocabulary(const Plan& plan) const;
+  double table_parameters(const Plan& plan) const;
   template <class N>
   Ratio<N> micro_batch_tokens(const Plan& plan) const;
   template <class N>
@@ -121,8 +145,9 @@ class Estimator {
   std::vector<Link<double>> links_;
   std::vector<Link<Traced>> traced_links_;
   double parameters_ = 0;
-  // First and last stage's parameters outside layers (embedding, head, final norm), of the whole model.
-  double first_edge_tensor_ = 0, first_edge_whole_ = 0, last_edge_tensor_ = 0, last_edge_whole_ = 0;
+  // First and last stage's parameters outside layers and tables, of the whole model.
+  double first_edge_whole_ = 0, last_edge_whole_ = 0;
+  bool has_table_ = false;
   std::string model_source_;
 };
 

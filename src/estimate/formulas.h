@@ -7,6 +7,7 @@
 #include "cost/collectives.h"
 #include "cost/compute.h"
 #include "cost/decode.h"
+#include "cost/memory_peak.h"
 #include "cost/pipeline.h"
 #include "cost/state.h"
 #include "formula/registry.h"
@@ -17,8 +18,10 @@ using AllFormulas =
     FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
                 PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
                 NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
-                MoeActivations,                                                                        //
-                LayerBackwardTransient, GatheredLayers,                                                //
+                MoeActivations,  //
+                LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
+                EmbeddingBackwardTransient, GatheredLayers, PlaceholderGradients, SequenceGatherBuffer,
+                BatchBuffers,                                                                          //
                 RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
                 AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage,
                 BackwardWindow, ExposedTime,

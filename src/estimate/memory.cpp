@@ -1,30 +1,18 @@
-// Memory of one pipeline stage: state, live activations, logits, transients.
+// Memory that a pipeline stage keeps: its state, and the activations of the micro-batches in flight.
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include "cost/activations_ops.h"
 #include "cost/activations_paper.h"
 #include "cost/state.h"
 #include "estimate/estimator.h"
+#include "estimate/plan_leaves.h"
 
 namespace shardplan {
 namespace {
 
 double d(std::int64_t v) { return static_cast<double>(v); }
-
-// Bytes of one logit: the 16-bit logits and one fp32 tensor (formula memory.logits).
-constexpr Bytes<> kLogitBytes = bytes(6);
-
-template <class N>
-Ratio<N> degree(const char* axis, std::int64_t value) {
-  return leaf<N>(axis, d(value), "plan");
-}
-
-template <class N>
-Ratio<N> sequence_share(const Plan& plan) {
-  return plan.sequence_parallel ? degree<N>("sequence-parallel degree", plan.tp)
-                                : degree<N>("no sequence parallelism", 1);
-}
 
 }  // namespace
 
@@ -41,6 +29,16 @@ Ratio<N> Estimator::routed_tokens(const Plan& plan) const {
   return micro_batch_tokens<N>(plan) / sequence_share<N>(plan);
 }
 
+double Estimator::vocabulary(const Plan& plan) const {
+  const double multiple = question_.framework.buffers.vocabulary_multiple.value.raw();
+  const double rows = d(question_.model.vocab);
+  return multiple > 1 ? std::ceil(rows / (multiple * plan.tp)) * multiple * plan.tp : rows;
+}
+
+double Estimator::table_parameters(const Plan& plan) const {
+  return has_table_ ? vocabulary(plan) * d(question_.model.hidden) : 0;
+}
+
 double Estimator::stage_parameters(const Plan& plan, int stage, double& expert) const {
   const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
   double dense = 0;
@@ -55,9 +53,9 @@ double Estimator::stage_parameters(const Plan& plan, int stage, double& expert) 
     }
   }
   const bool first = stage == 0, last = stage == plan.pp - 1;
-  if (first) dense += first_edge_tensor_ / plan.tp + first_edge_whole_;
+  if (first) dense += table_parameters(plan) / plan.tp + first_edge_whole_;
   // A tied table is one tensor when both ends are on the same stage, a copy otherwise.
-  if (last && !(first && question_.model.tied_embeddings)) dense += last_edge_tensor_ / plan.tp;
+  if (last && !(first && question_.model.tied_embeddings)) dense += table_parameters(plan) / plan.tp;
   if (last) dense += last_edge_whole_;
   return dense;
 }
@@ -91,11 +89,14 @@ void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memor
   const Ratio<N> expert = leaf<N>("expert parameters on the rank", expert_count, model_source_);
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
-  const auto term = [&](const char* what, Bytes<> size, const Source& source, bool sharded) {
-    return call<StateTerm>(
-        StateTerm::In<N>{leaf<N>(what, size, source), dense,
-                         degree<N>("dense shards", sharded ? dense_shard_group(plan).count : 1), expert,
-                         degree<N>("expert shards", sharded ? expert_shard_group(plan).count : 1)});
+  const auto term = [&](const char* what, Bytes<> size, const Source& source, bool sharded,
+                        std::int64_t instances = 1) {
+    const auto parts = [&](const Group& group) {
+      return sharded ? std::max<std::int64_t>(1, group.count / instances) : 1;
+    };
+    return call<StateTerm>(StateTerm::In<N>{leaf<N>(what, size, source), dense,
+                                            degree<N>("dense shards", parts(dense_shard_group(plan))), expert,
+                                            degree<N>("expert shards", parts(expert_shard_group(plan)))});
   };
   // Where gathered weights are narrower than the shard (FSDP), the shard is the master: it stays divided, and
   // a stage that keeps whole weights between passes keeps the gathered ones.
@@ -108,13 +109,42 @@ void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memor
   }
   memory[MemoryTerm::kGradients] =
       term("gradient bytes", kept.gradient.value, kept.gradient.source, shards.gradients);
-  memory[MemoryTerm::kOptimizer] =
-      term("optimizer bytes", kept.optimizer(), kept.moments.source, shards.optimizer);
+  memory[MemoryTerm::kOptimizer] = term("optimizer bytes", kept.optimizer(), kept.moments.source,
+                                        shards.optimizer, question_.workload.optimizer_instances);
   const auto& extra = question_.framework.extra_gradient;
   if (extra && keeps_extra_gradient(*extra, plan)) {
     memory[MemoryTerm::kGradients] += term("second gradient buffer", extra->bytes.value, extra->bytes.source,
                                            second_gradient_sharded(*extra, plan));
   }
+}
+
+template <class N>
+Bytes<N> Estimator::norm_activations(const Plan& plan, bool dropout) const {
+  const auto& gathered = question_.framework.buffers.gathered_column_inputs;
+  const Ratio<N> shared = sequence_share<N>(plan);
+  return call<NormActivations>(NormActivations::In<N>{
+      micro_batch_tokens<N>(plan), leaf<N>("hidden size", d(question_.model.hidden), model_source_), shared,
+      gathered.value > ratio(0) ? leaf<N>("kept gathered", ratio(1), gathered.source) : shared,
+      leaf<N>("dropout masks", dropout && question_.workload.kernels.hidden_dropout ? 1 : 0, "workload")});
+}
+
+template <class N>
+Bytes<N> Estimator::attention_activations(const Plan& plan, const LayerOps& ops) const {
+  const Kernels& kernels = question_.workload.kernels;
+  const auto count = [&](const char* what, double value) { return leaf<N>(what, value, model_source_); };
+  const bool recomputed = plan.recompute == Recompute::kSelective, fused = kernels.fused_attention;
+  const double statistics = fused && !recomputed ? ops.heads : 0.0;
+  const double scores = fused || recomputed ? 0.0 : ops.heads * attended_keys(plan, ops);
+  return call<AttentionActivations>(AttentionActivations::In<N>{
+      micro_batch_tokens<N>(plan), count("query width", ops.query_width + ops.mixer_extra_width),
+      count("key and value width", ops.kv_width), count("attention output width", ops.value_width),
+      count("latent width", ops.latent_width),
+      count("query and key width", ops.qk_norm ? ops.query_width + ops.kv_width / 2 : 0.0),
+      count("copies of the output", fused && plan.cp > 1 ? 2 : 1),
+      count("heads whose statistics are kept", statistics), count("scores a token", scores),
+      leaf<N>("bytes a score", kernels.attention_dropout ? kept::kDroppedScore : kept::kActivation,
+              "kernels"),
+      degree<N>("tensor-parallel degree", plan.tp), sequence_share<N>(plan)});
 }
 
 template <class N>
@@ -133,37 +163,54 @@ Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, Activa
     return call<PaperLayerNone>(
         PaperLayerNone::In<N>{t, hidden, count("attention heads", ops.heads), sequence, tensor, shared});
   }
-  Bytes<N> sum = call<NormActivations>(NormActivations::In<N>{t, hidden, shared});
+  Bytes<N> sum = norm_activations<N>(plan, true);
   if (ops.has_attention_core) {
-    // Selective recomputation runs the attention core again: its statistics are not kept.
-    const double heads = plan.recompute == Recompute::kSelective ? 0.0 : ops.heads;
-    sum += call<AttentionActivations>(AttentionActivations::In<N>{
-        t, count("query width", ops.query_width + ops.mixer_extra_width),
-        count("key and value width", ops.kv_width), count("attention output width", ops.value_width),
-        count("latent width", ops.latent_width), count("heads whose statistics are kept", heads), tensor,
-        shared});
+    sum += attention_activations<N>(plan, ops);
   } else if (ops.value_width > 0) {
     sum += call<RecurrentActivations>(RecurrentActivations::In<N>{
         t, count("mixer width", ops.value_width), count("inner width", ops.mixer_extra_width), tensor});
   }
   if (ops.mlp_matrices <= 0) return sum;
-  sum += call<NormActivations>(NormActivations::In<N>{t, hidden, shared});
+  sum += norm_activations<N>(plan, true);
   const Ratio<N> matrices = count("matrices before the activation", ops.mlp_matrices);
+  const auto& copies = question_.framework.buffers.gated_copies;
+  const Ratio<N> unfused = ops.mlp_matrices > 1
+                               ? leaf<N>("widths kept by an unfused gate", copies.value, copies.source)
+                               : leaf<N>("no gate", ratio(0), model_source_);
   const double dense_width = ops.experts > 0 ? ops.shared_width : ops.mlp_width;
   if (dense_width > 0) {
-    sum += call<MlpActivations>(MlpActivations::In<N>{t, count("MLP width", dense_width), matrices, tensor});
+    sum += call<MlpActivations>(
+        MlpActivations::In<N>{t, count("MLP width", dense_width), matrices, unfused, tensor});
   }
   if (ops.experts > 0) {
+    const Kernels& kernels = question_.workload.kernels;
     sum += call<MoeActivations>(MoeActivations::In<N>{
         routed_tokens<N>(plan), count("experts", ops.experts), count("experts a token", ops.top_k), hidden,
-        count("expert width", ops.expert_width), matrices, degree<N>("expert-tensor degree", plan.etp)});
+        count("expert width", ops.expert_width), matrices, degree<N>("expert-tensor degree", plan.etp),
+        count("unweighted copies", kernels.fused_expert_activation ? 0 : 1),
+        count("ranks whose tokens are gathered",
+              kernels.gathers_expert_tokens ? d(std::int64_t{plan.ep} * plan.etp) : 0)});
+  }
+  return sum;
+}
+
+template <class N>
+Bytes<N> Estimator::chunk_bytes(const Plan& plan, std::int64_t chunk) const {
+  const LayerRange range =
+      chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, chunk);
+  Bytes<N> sum{};
+  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+    const double count = d(kinds_.count(k, range.first, range.last));
+    if (count == 0) continue;
+    const Bytes<N> part = leaf<N>("layers of a chunk", count, model_source_) *
+                          layer_activations<N>(plan, k, question_.activations);
+    sum = value_of(sum) == 0 ? part : sum + part;
   }
   return sum;
 }
 
 template <class N>
 Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
-  const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
   const Ratio<N> pieces = degree<N>("model chunks on the rank", plan.interleave);
   const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
   const Ratio<N> stages = degree<N>("pipeline stages", plan.pp), rank = degree<N>("stage", stage);
@@ -174,19 +221,10 @@ Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
   Ratio<N> chunks = closed_form ? call<InFlightFull>(InFlightFull::In<N>{stages, rank, pieces})
                                 : call<InFlight>(InFlight::In<N>{stages, rank, pieces, micro_batches});
   if (plan.schedule == Schedule::kGpipe) chunks = micro_batches;
-  const auto chunk_bytes = [&](std::int64_t chunk) {
-    const LayerRange range = chunk_layers(layers, plan, chunk);
-    Bytes<N> sum{};
-    for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-      const double count = d(kinds_.count(k, range.first, range.last));
-      if (count == 0) continue;
-      const Bytes<N> part = leaf<N>("layers of a chunk", count, model_source_) *
-                            layer_activations<N>(plan, k, question_.activations);
-      sum = value_of(sum) == 0 ? part : sum + part;
-    }
-    return sum;
-  };
-  if (kinds_.kinds.size() == 1 || plan.interleave == 1) return chunks * chunk_bytes(stage);
+  const std::int64_t all_chunks = std::int64_t{plan.pp} * plan.interleave;
+  const bool even =
+      kinds_.kinds.size() == 1 && question_.model.layers.size() % static_cast<std::size_t>(all_chunks) == 0;
+  if (even || plan.interleave == 1) return chunks * chunk_bytes<N>(plan, stage);
   // Interleaved and uneven: chunks are alive in schedule order, pp micro-batches of one chunk after the
   // other.
   Bytes<N> sum{};
@@ -194,70 +232,10 @@ Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
   for (std::int64_t i = 0; left > 0; ++i) {
     const double alive = std::min(left, d(plan.pp));
     sum += leaf<N>("micro-batches of the chunk", alive, "schedule") *
-           chunk_bytes(stage + (i % plan.interleave) * plan.pp);
+           chunk_bytes<N>(plan, stage + (i % plan.interleave) * plan.pp);
     left -= alive;
   }
   return sum;
-}
-
-template <class N>
-Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>& logits) const {
-  const LayerRange range =
-      chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, stage);
-  const Ratio<N> t = micro_batch_tokens<N>(plan),
-                 hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
-  const Ratio<N> tensor = degree<N>("tensor-parallel degree", plan.tp), shared = sequence_share<N>(plan);
-  const bool gathers = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].weights &&
-                       dense_shard_group(plan).count > 1;
-  Plan whole = plan;
-  whole.recompute = Recompute::kNone;
-  Bytes<N> backward{}, gathered{};
-  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-    if (kinds_.count(k, range.first, range.last) == 0) continue;
-    const LayerOps& ops = kinds_.kinds[k];
-    // Rows of routed tokens count as width: top-k experts for each token.
-    const double width = ops.experts > 0 ? ops.top_k * ops.expert_width + ops.shared_width : ops.mlp_width;
-    Bytes<N> one = call<LayerBackwardTransient>(LayerBackwardTransient::In<N>{
-        t, hidden, leaf<N>("MLP width", width, model_source_),
-        leaf<N>("matrices before the activation", ops.mlp_matrices, model_source_), tensor, shared});
-    if (plan.recompute == Recompute::kFull) {
-      one += named("layer that is recomputed", layer_activations<N>(whole, k, question_.activations));
-    }
-    backward = value_of(backward) == 0 ? one : max(backward, one);
-    if (!gathers) continue;
-    const StateBytes& kept =
-        question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
-    const double parameters = ops.tensor_parameters / plan.tp + ops.replicated_parameters +
-                              ops.expert_parameters / (d(plan.ep) * plan.etp);
-    const Bytes<N> unit = call<GatheredLayers>(GatheredLayers::In<N>{
-        leaf<N>("parameters of a layer", parameters, model_source_),
-        leaf<N>("gathered weight bytes", gathered_weight().value, gathered_weight().source),
-        leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source)});
-    gathered = value_of(gathered) == 0 ? unit : max(gathered, unit);
-  }
-  // The loss is over before the top layer runs backward: the larger of the two is the peak.
-  const Bytes<N> beyond = max(backward - logits, Bytes<N>(N(0.0)));
-  return gathers ? beyond + gathered : beyond;
-}
-
-template <class N>
-MemoryBreakdown<N> Estimator::stage_memory(const Plan& plan, int stage) const {
-  MemoryBreakdown<N> memory;
-  add_state<N>(plan, stage, memory);
-  memory[MemoryTerm::kActivations] = live_activations<N>(plan, stage);
-  Bytes<N> logits{};
-  if (stage == plan.pp - 1 && question_.model.vocab > 0) {
-    logits = call<Logits>(Logits::In<N>{
-        micro_batch_tokens<N>(plan), leaf<N>("vocabulary", d(question_.model.vocab), model_source_),
-        degree<N>("tensor-parallel degree", plan.tp),
-        leaf<N>("bytes a logit", kLogitBytes, "16-bit logits and one fp32 tensor")});
-  }
-  memory[MemoryTerm::kLogits] = logits;
-  // The closed forms of the paper know no working buffers.
-  if (question_.activations == ActivationModel::kOps) {
-    memory[MemoryTerm::kTransient] = stage_transient<N>(plan, stage, logits);
-  }
-  return memory;
 }
 
 template <class N>
@@ -280,7 +258,10 @@ MemoryBreakdown<N> Estimator::fullest_memory(const Plan& plan, int& stage) const
   template Ratio<N> Estimator::micro_batch_tokens<N>(const Plan&) const;                              \
   template Ratio<N> Estimator::routed_tokens<N>(const Plan&) const;                                   \
   template Bytes<N> Estimator::layer_activations<N>(const Plan&, std::size_t, ActivationModel) const; \
-  template MemoryBreakdown<N> Estimator::stage_memory<N>(const Plan&, int) const;                     \
+  template Bytes<N> Estimator::norm_activations<N>(const Plan&, bool) const;                          \
+  template Bytes<N> Estimator::chunk_bytes<N>(const Plan&, std::int64_t) const;                       \
+  template Bytes<N> Estimator::live_activations<N>(const Plan&, int) const;                           \
+  template void Estimator::add_state<N>(const Plan&, int, MemoryBreakdown<N>&) const;                 \
   template MemoryBreakdown<N> Estimator::fullest_memory<N>(const Plan&, int&) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)

@@ -98,7 +98,7 @@ void add_mlp(const MoeMlp& m, double hidden, LayerOps& ops) {
   ops.top_k = d(m.top_k);
   ops.expert_width = d(m.width);
   ops.shared_width = d(m.shared_width);
-  ops.gemms.push_back({"router", hidden, d(m.experts), GemmCut::kWhole});
+  ops.gemms.push_back({"router", hidden, d(m.experts), GemmCut::kWhole, true});
   const double routed = m.latent > 0 ? d(m.latent) : hidden;
   if (m.latent > 0) {
     ops.gemms.push_back({"to latent", hidden, routed, GemmCut::kWhole});

@@ -25,6 +25,7 @@ struct Gemm {
   double in;
   double out;
   GemmCut cut;
+  bool router = false;
 };
 
 struct LayerOps {

@@ -318,12 +318,40 @@ Framework::ExtraGradient read_extra_gradient(const JsonNode& node, const Sources
   return extra;
 }
 
+Framework::Buffers read_buffers(const JsonNode& node, const Sources& sources) {
+  node.allow_only({"logit_bytes", "placeholder_gradients", "sequence_gather", "gated_copies",
+                   "gathered_column_inputs", "vocabulary_multiple", "workspaces", "grouped_workspaces"});
+  Framework::Buffers buffers;
+  const auto take = [&](const char* key, auto& into) {
+    using Q = std::decay_t<decltype(into.value)>;
+    if (const JsonNode value = node.find(key)) into = read_sourced<Q>(value, sources, 0);
+  };
+  take("logit_bytes", buffers.logit);
+  take("placeholder_gradients", buffers.placeholder_gradients);
+  take("sequence_gather", buffers.sequence_gather);
+  take("gated_copies", buffers.gated_copies);
+  take("gathered_column_inputs", buffers.gathered_column_inputs);
+  take("vocabulary_multiple", buffers.vocabulary_multiple);
+  take("grouped_workspaces", buffers.grouped_workspaces);
+  if (const JsonNode all = node.find("workspaces")) {
+    all.allow_only({"before_hopper", "since_hopper"});
+    const auto read = [&](const JsonNode& one) {
+      one.allow_only({"library_bytes", "engine_bytes"});
+      return Framework::Buffers::Workspaces{read_sourced<Bytes<>>(one.at("library_bytes"), sources, 0),
+                                            read_sourced<Bytes<>>(one.at("engine_bytes"), sources, 0)};
+    };
+    buffers.before_hopper = read(all.at("before_hopper"));
+    buffers.since_hopper = read(all.at("since_hopper"));
+  }
+  return buffers;
+}
+
 void read_frameworks(const JsonNode& root, Catalog& catalog) {
   root.allow_only({"frameworks"});
   for (const JsonNode& node : root.at("frameworks").items()) {
     node.allow_only({"name", "description", "weight_bytes", "gradient_bytes", "master_bytes", "optimizers",
                      "zero_stages", "sharded", "sharding_source", "gathered_weight_bytes",
-                     "extra_gradient_bytes"});
+                     "extra_gradient_bytes", "buffers"});
     Framework f;
     f.name = node.at("name").text();
     f.description = node.at("description").text();
@@ -339,6 +367,7 @@ void read_frameworks(const JsonNode& root, Catalog& catalog) {
     if (const JsonNode extra = node.find("extra_gradient_bytes")) {
       f.extra_gradient = read_extra_gradient(extra, catalog.sources);
     }
+    if (const JsonNode buffers = node.find("buffers")) f.buffers = read_buffers(buffers, catalog.sources);
     catalog.frameworks.push_back(f);
   }
 }

@@ -1,0 +1,203 @@
+// The memory peak of a pipeline stage: what is alive beyond its state and its kept activations.
+#include "cost/memory_peak.h"
+
+#include <algorithm>
+
+#include "cost/activations_paper.h"
+#include "estimate/estimator.h"
+#include "estimate/plan_leaves.h"
+
+namespace shardplan {
+namespace {
+
+double d(std::int64_t v) { return static_cast<double>(v); }
+
+/// The larger of two, of which the first may not be there yet.
+template <class N>
+Bytes<N> larger(const Bytes<N>& so_far, const Bytes<N>& next) {
+  return value_of(so_far) == 0 ? next : max(so_far, next);
+}
+
+}  // namespace
+
+double Estimator::attended_keys(const Plan& plan, const LayerOps& ops) const {
+  const double sequence = d(question_.workload.sequence) / plan.cp;
+  return ops.attended > 0 && ops.attended < sequence ? ops.attended : sequence;
+}
+
+template <class N>
+Bytes<N> Estimator::layer_backward(const Plan& plan, const LayerOps& ops) const {
+  const auto count = [&](const char* what, double value) { return leaf<N>(what, value, model_source_); };
+  const Ratio<N> t = micro_batch_tokens<N>(plan), hidden = count("hidden size", d(question_.model.hidden));
+  const Ratio<N> tensor = degree<N>("tensor-parallel degree", plan.tp), shared = sequence_share<N>(plan);
+  const Ratio<N> matrices = count("matrices before the activation", ops.mlp_matrices);
+  const double dense = ops.experts > 0 ? ops.shared_width : ops.mlp_width;
+  Bytes<N> most = call<LayerBackwardTransient>(LayerBackwardTransient::In<N>{
+      t, hidden, count("MLP width", dense), matrices,
+      leaf<N>("inputs gathered again", plan.sequence_parallel ? 1 : 0, "plan"), tensor, shared});
+  if (ops.experts > 0) {
+    const Ratio<N> rows = routed_tokens<N>(plan) * count("experts a token", ops.top_k) *
+                          degree<N>("expert-tensor degree", plan.etp);
+    most = max(most,
+               call<MoeBackwardTransient>(MoeBackwardTransient::In<N>{
+                   t, hidden, named("expert rows on the rank", rows), count("expert width", ops.expert_width),
+                   matrices, degree<N>("expert-tensor degree", plan.etp), shared}));
+  }
+  if (ops.has_attention_core && !question_.workload.kernels.fused_attention) {
+    most = max(most, call<ScoresBackwardTransient>(ScoresBackwardTransient::In<N>{
+                         t, count("scores a token", ops.heads * attended_keys(plan, ops)), tensor}));
+  }
+  return most;
+}
+
+template <class N>
+Bytes<N> Estimator::gathered_layer(const Plan& plan, const LayerOps& ops) const {
+  const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
+  const double parameters = ops.tensor_parameters / plan.tp + ops.replicated_parameters +
+                            ops.expert_parameters / (d(plan.ep) * plan.etp);
+  return call<GatheredLayers>(GatheredLayers::In<N>{
+      leaf<N>("parameters of a layer", parameters, model_source_),
+      leaf<N>("gathered weight bytes", gathered_weight().value, gathered_weight().source),
+      leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source)});
+}
+
+/// Logits, their loss and the final norm, alive together on the last stage.
+template <class N>
+Bytes<N> Estimator::loss_bytes(const Plan& plan) const {
+  const auto& logit = question_.framework.buffers.logit;
+  const Bytes<N> logits = call<Logits>(Logits::In<N>{
+      micro_batch_tokens<N>(plan), leaf<N>("vocabulary", vocabulary(plan), model_source_),
+      degree<N>("tensor-parallel degree", plan.tp), leaf<N>("bytes a logit", logit.value, logit.source)});
+  return question_.activations == ActivationModel::kOps ? logits + norm_activations<N>(plan, false) : logits;
+}
+
+/// What the largest moment after the loss adds to it.
+template <class N>
+Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>& loss) const {
+  const LayerRange range =
+      chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, stage);
+  const bool gathers = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].weights &&
+                       dense_shard_group(plan).count > 1;
+  Plan whole = plan;
+  whole.recompute = Recompute::kNone;
+  Bytes<N> backward{}, gathered{}, again{};
+  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+    if (kinds_.count(k, range.first, range.last) == 0) continue;
+    Bytes<N> one = layer_backward<N>(plan, kinds_.kinds[k]);
+    if (plan.recompute == Recompute::kFull) {
+      again = larger(
+          again, named("layer that is recomputed", layer_activations<N>(whole, k, question_.activations)));
+      one += again;
+    }
+    backward = larger(backward, one);
+    if (gathers) gathered = larger(gathered, gathered_layer<N>(plan, kinds_.kinds[k]));
+  }
+  const Ratio<N> t = micro_batch_tokens<N>(plan),
+                 hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+                 tensor = degree<N>("tensor-parallel degree", plan.tp);
+  if (has_table_ && stage == plan.pp - 1) {
+    Bytes<N> head = call<HeadBackwardTransient>(HeadBackwardTransient::In<N>{
+        t, hidden, leaf<N>("vocabulary", vocabulary(plan), model_source_),
+        leaf<N>("weight gradients held apart", question_.workload.kernels.fused_weight_gradient ? 0 : 1,
+                "kernels"),
+        tensor});
+    backward = max(backward, head);
+  }
+  if (has_table_ && stage == 0) {
+    // By then the first chunk's own activations are gone.
+    const Bytes<N> table = call<EmbeddingBackwardTransient>(EmbeddingBackwardTransient::In<N>{
+        t, hidden, leaf<N>("vocabulary", vocabulary(plan), model_source_), tensor});
+    backward = max(backward, table - chunk_bytes<N>(plan, 0));
+  }
+  // The loss is over before the top layer runs backward: the larger of the two is the peak.
+  const Bytes<N> beyond = max(backward - loss, Bytes<N>(N(0.0)));
+  return gathers ? beyond + gathered : beyond;
+}
+
+double Estimator::distinct_weight_elements(const Plan& plan, int stage) const {
+  struct Shape {
+    double in, out;
+  };
+  std::array<Shape, kWeightShapesMax> seen{};
+  std::size_t count = 0;
+  double elements = 0;
+  for (std::int64_t chunk = stage; chunk < std::int64_t{plan.pp} * plan.interleave; chunk += plan.pp) {
+    const LayerRange range =
+        chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, chunk);
+    for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+      if (kinds_.count(k, range.first, range.last) == 0) continue;
+      for (const Gemm& g : kinds_.kinds[k].gemms) {
+        if (g.router) continue;
+        const bool expert = g.cut == GemmCut::kExpertColumn || g.cut == GemmCut::kExpertRow;
+        const double split = g.cut == GemmCut::kWhole ? 1 : (expert ? plan.etp : plan.tp);
+        const bool column = g.cut == GemmCut::kColumn || g.cut == GemmCut::kExpertColumn;
+        const Shape shape{column ? g.in : g.in / split, column ? g.out / split : g.out};
+        const Shape* end = seen.data() + count;
+        const Shape* at = std::find_if(static_cast<const Shape*>(seen.data()), end, [&](const Shape& s) {
+          return s.in == shape.in && s.out == shape.out;
+        });
+        if (at != end || count == seen.size()) continue;
+        seen[count++] = shape;
+        elements += shape.in * shape.out;
+      }
+    }
+  }
+  return elements;
+}
+
+/// Buffers that the framework and its libraries keep for good.
+template <class N>
+Bytes<N> Estimator::stage_buffers(const Plan& plan, int stage) const {
+  const Framework::Buffers& buffers = question_.framework.buffers;
+  const Device& device = question_.cluster.device;
+  const auto& workspaces = device.before_hopper() ? buffers.before_hopper : buffers.since_hopper;
+  Bytes<N> sum = leaf<N>("matrix library workspaces", workspaces.library.value, workspaces.library.source);
+  const bool experts = std::any_of(kinds_.kinds.begin(), kinds_.kinds.end(),
+                                   [](const LayerOps& ops) { return ops.experts > 0; });
+  const Bytes<N> engine = leaf<N>("framework workspace", workspaces.engine.value, workspaces.engine.source);
+  sum += experts ? engine * (leaf<N>("further workspaces for grouped products",
+                                     buffers.grouped_workspaces.value, buffers.grouped_workspaces.source) +
+                             Ratio<N>(N(1.0)))
+                 : engine;
+  const auto& placeholders = buffers.placeholder_gradients;
+  if (placeholders.value > ratio(0) && question_.workload.kernels.fused_weight_gradient) {
+    sum += call<PlaceholderGradients>(PlaceholderGradients::In<N>{
+        leaf<N>("elements of distinct weight shapes", distinct_weight_elements(plan, stage), model_source_),
+        leaf<N>("placeholders for each", placeholders.value, placeholders.source)});
+  }
+  const auto& gather = buffers.sequence_gather;
+  if (gather.value > ratio(0) && plan.sequence_parallel) {
+    sum += call<SequenceGatherBuffer>(SequenceGatherBuffer::In<N>{
+        micro_batch_tokens<N>(plan), leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+        leaf<N>("gather buffers", gather.value, gather.source)});
+  }
+  return sum +
+         call<BatchBuffers>(BatchBuffers::In<N>{
+             leaf<N>("sequence", d(question_.workload.sequence), "workload"),
+             degree<N>("micro-batch", plan.micro_batch),
+             leaf<N>("attention masks", question_.workload.kernels.attention_mask ? 1 : 0, "workload")});
+}
+
+template <class N>
+MemoryBreakdown<N> Estimator::stage_memory(const Plan& plan, int stage) const {
+  MemoryBreakdown<N> memory;
+  add_state<N>(plan, stage, memory);
+  memory[MemoryTerm::kActivations] = live_activations<N>(plan, stage);
+  Bytes<N> loss{};
+  if (stage == plan.pp - 1 && question_.model.vocab > 0) loss = loss_bytes<N>(plan);
+  memory[MemoryTerm::kLogits] = loss;
+  // The closed forms of the paper know no working buffers.
+  if (question_.activations == ActivationModel::kOps) {
+    memory[MemoryTerm::kTransient] = stage_transient<N>(plan, stage, loss);
+    memory[MemoryTerm::kBuffers] = stage_buffers<N>(plan, stage);
+  }
+  return memory;
+}
+
+#define SHARDPLAN_INSTANTIATE(N) \
+  template MemoryBreakdown<N> Estimator::stage_memory<N>(const Plan&, int) const;
+SHARDPLAN_INSTANTIATE(double)
+SHARDPLAN_INSTANTIATE(Traced)
+#undef SHARDPLAN_INSTANTIATE
+
+}  // namespace shardplan
