@@ -48,10 +48,10 @@ need_program ninja ninja-build
 need_program ccache ccache
 need_program python3 python3
 if command -v dpkg-query >/dev/null 2>&1; then
-  need_libraries nlohmann-json3-dev libfmt-dev libcli11-dev libtomlplusplus-dev libgtest-dev libgmock-dev libbenchmark-dev
+  need_libraries nlohmann-json3-dev libfmt-dev libcli11-dev libtomlplusplus-dev libcsv-dev libgtest-dev libgmock-dev libbenchmark-dev
 elif ((${#missing[@]})); then
   echo "setup: this is not a Debian-family system; install by its own means: ${missing[*]}," \
-    "nlohmann-json 3.10, fmt 8, CLI11 2.1, toml++ 3, GoogleTest, Google Benchmark, or later" >&2
+    "nlohmann-json 3.10, fmt 8, CLI11 2.1, toml++ 3, libcsv 3, GoogleTest, Google Benchmark, or later" >&2
   exit 2
 fi
 if [[ ${1:-} == --long ]]; then

@@ -33,11 +33,12 @@ void add_drill_command(CLI::App& app, Program& program);
 void add_explain_command(CLI::App& app, Program& program);
 void add_formulas_command(CLI::App& app, Program& program);
 void add_catalog_command(CLI::App& app, Program& program);
+void add_validate_command(CLI::App& app, Program& program);
 
 /// In the order of the help page.
 inline constexpr void (*kCommands[])(CLI::App& app, Program& program) = {
     add_plan_command,    add_memory_command,   add_comm_command,    add_drill_command,
-    add_explain_command, add_formulas_command, add_catalog_command,
+    add_explain_command, add_formulas_command, add_catalog_command, add_validate_command,
 };
 
 /// A plan that breaks a rule, told as wrong input.

@@ -1,0 +1,102 @@
+// shardplan validate: predictions against measurements in the published corpus's columns.
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+
+namespace shardplan::cli {
+namespace {
+
+constexpr std::size_t kCorpusBytesMax = std::size_t{64} << 20U;
+
+struct Typed {
+  std::string kind;
+  std::vector<std::string> files;
+  std::vector<std::string> leave_out;
+  std::string bar;
+};
+
+struct Bar {
+  double median = 0, p90 = 0;  // 0 = none
+};
+
+Result<Bar> read_bar(const std::string& text) {
+  Bar bar;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string one = text.substr(at, end - at);
+    const std::size_t equals = one.find('=');
+    const std::string name = one.substr(0, equals);
+    const auto value = equals == std::string::npos ? std::nullopt : parse_number(one.substr(equals + 1));
+    if (!value || *value <= 0 || (name != "median" && name != "p90")) {
+      return Error{"bad_value", "\"" + one + "\" is not a bar", "--bar", "median=0.03,p90=0.08 (fractions)",
+                   ""};
+    }
+    (name == "median" ? bar.median : bar.p90) = *value;
+    at = end + 1;
+  }
+  return bar;
+}
+
+template <class Row>
+bool left_out(const Row& row, const std::vector<std::string>& sources) {
+  return std::find(sources.begin(), sources.end(), row.source) != sources.end();
+}
+
+int run(const Typed& typed, const Output& output) {
+  if (typed.kind != "training-memory") {
+    return output.error(unknown_name("kind", typed.kind, "--kind", {"training-memory"}, "training-memory"));
+  }
+  const Result<Bar> bar = read_bar(typed.bar);
+  if (!bar) return output.error(bar.error());
+  Validation all{typed.kind, "bytes", {}, {}};
+  for (const std::string& file : typed.files) {
+    const Result<std::string> text = read_text_file(file, kCorpusBytesMax);
+    if (!text) return output.error(text.error());
+    const Result<CsvTable> table = read_csv(*text, file);
+    if (!table) return output.error(table.error());
+    for (const char* column : {"id", "peak_mem_gb", "mem_counter", "framework"}) {
+      if (table->has(column)) continue;
+      return output.error({"missing_column", std::string("no column ") + column, file + ":1",
+                           "the columns of docs/reference/validation.md", ""});
+    }
+    const Validation one = validate_memory(*table, catalog());
+    for (const ValidatedRow& row : one.rows) {
+      if (!left_out(row, typed.leave_out)) all.rows.push_back(row);
+    }
+    for (const SkippedRow& row : one.skipped) {
+      if (!left_out(row, typed.leave_out)) all.skipped.push_back(row);
+    }
+  }
+  if (all.rows.empty()) {
+    return output.error({"no_rows",
+                         "no row could be evaluated; " + std::to_string(all.skipped.size()) + " skipped",
+                         typed.files.front(), "rows with a measured peak", ""});
+  }
+  const ErrorStats stats = error_stats(all.rows);
+  const bool met =
+      (bar->median == 0 || stats.median_ape <= bar->median) && (bar->p90 == 0 || stats.p90_ape <= bar->p90);
+  Json json = validation_json(all);
+  std::string text = validation_text(all);
+  if (!typed.bar.empty()) {
+    json["bar_met"] = met;
+    text += std::string("\nbar ") + typed.bar + (met ? " met\n" : " missed\n");
+  }
+  return output.answer(text, json, met);
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, Program& program) {
+  const auto typed = std::make_shared<Typed>();
+  CLI::App* command = app.add_subcommand("validate", "predictions against published measurements");
+  command->add_option("--kind", typed->kind, "training-memory")->required();
+  command->add_option("FILE", typed->files, "CSV files in the corpus's columns")->required();
+  command->add_option("--bar", typed->bar, "exit 1 if missed: median=0.03,p90=0.08 (fractions)");
+  command->add_option("--leave-out", typed->leave_out, "a source_key that is not counted; may be repeated");
+  add_json_flag(*command, program);
+  command->callback([typed, &program] { program.status = run(*typed, program.output); });
+}
+
+}  // namespace shardplan::cli

@@ -1,0 +1,104 @@
+#include "report/validation_report.h"
+
+#include <algorithm>
+#include <map>
+
+#include "report/table.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+std::string value_of_row(double value, const std::string& unit) {
+  return unit == "bytes" ? format(bytes(value)) : format(seconds(value));
+}
+
+std::string signed_percent(double share) { return (share >= 0 ? "+" : "") + format_percent(share); }
+
+void stats_row(Table& table, const std::string& name, const ErrorStats& s) {
+  table.row({name, format_count(static_cast<double>(s.count)), format_percent(s.median_ape),
+             format_percent(s.p90_ape), format_percent(s.mape), signed_percent(s.bias)});
+}
+
+std::string groups_text(const std::string& title, const std::vector<ErrorGroup>& groups) {
+  Table table;
+  table.row({title, "rows", "median", "p90", "mean", "bias"});
+  for (const ErrorGroup& group : groups) stats_row(table, group.name, error_stats(group.rows));
+  return table.text() + "\n";
+}
+
+std::string worst_text(const Validation& v, std::size_t most) {
+  std::vector<ValidatedRow> rows = v.rows;
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ValidatedRow& a, const ValidatedRow& b) { return a.ape() > b.ape(); });
+  rows.resize(std::min(rows.size(), most));
+  Table table;
+  table.row({"furthest off", "measured", "predicted", "error"});
+  for (const ValidatedRow& r : rows) {
+    table.row({r.id, value_of_row(r.measured, v.unit), value_of_row(r.predicted, v.unit),
+               signed_percent(r.predicted / r.measured - 1)});
+  }
+  return rows.empty() ? "" : table.text() + "\n";
+}
+
+std::string skipped_text(const Validation& v) {
+  std::map<std::string, std::size_t> reasons;
+  for (const SkippedRow& s : v.skipped) ++reasons[s.source + ": " + s.reason];
+  if (reasons.empty()) return "";
+  Table table("rl");
+  table.row({"rows", "skipped, and why"});
+  for (const auto& [reason, count] : reasons) {
+    table.row({format_count(static_cast<double>(count)), reason});
+  }
+  return table.text();
+}
+
+Json stats_json(const ErrorStats& s) {
+  return {{"evaluated", s.count},
+          {"median_ape", s.median_ape},
+          {"mape", s.mape},
+          {"p90_ape", s.p90_ape},
+          {"bias", s.bias}};
+}
+
+Json groups_json(const std::vector<ErrorGroup>& groups) {
+  Json json = Json::object();
+  for (const ErrorGroup& group : groups) json[group.name] = stats_json(error_stats(group.rows));
+  return json;
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& v, std::size_t worst) {
+  const ErrorStats all = error_stats(v.rows);
+  std::string text = v.kind + ": median error " + format_percent(all.median_ape) + ", 90th percentile " +
+                     format_percent(all.p90_ape) + ", bias " + signed_percent(all.bias) + " over " +
+                     format_count(static_cast<double>(all.count)) + " rows; " +
+                     format_count(static_cast<double>(v.skipped.size())) + " skipped\n\n";
+  text += groups_text("by source", by_source(v)) + groups_text("by framework", by_framework(v)) +
+          groups_text("by GPU", by_gpu(v)) + groups_text("by feature", by_feature(v));
+  return text + worst_text(v, worst) + skipped_text(v);
+}
+
+Json validation_json(const Validation& v) {
+  Json json{{"kind", v.kind}, {"rows", v.rows.size() + v.skipped.size()}};
+  json.update(stats_json(error_stats(v.rows)));
+  json["skipped"] = Json::array();
+  for (const SkippedRow& s : v.skipped) json["skipped"].push_back({{"id", s.id}, {"reason", s.reason}});
+  json["by_source"] = groups_json(by_source(v));
+  json["by_gpu"] = groups_json(by_gpu(v));
+  json["by_framework"] = groups_json(by_framework(v));
+  json["by_feature"] = groups_json(by_feature(v));
+  json["rows_detail"] = Json::array();
+  for (const ValidatedRow& r : v.rows) {
+    json["rows_detail"].push_back({{"id", r.id},
+                                   {"measured", r.measured},
+                                   {"predicted", r.predicted},
+                                   {"ape", r.ape()},
+                                   {"unit", v.unit},
+                                   {"assumed", r.assumed}});
+  }
+  return json;
+}
+
+}  // namespace shardplan

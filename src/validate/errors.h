@@ -1,0 +1,55 @@
+// Predictions beside measurements: errors of rows and of groups of rows.
+//
+//   ErrorStats s = error_stats(validation.rows);   // s.median_ape: 0.011
+//
+// ape = |predicted / measured - 1|; bias = median of predicted / measured - 1; quantiles by linear
+// interpolation. Fractions, not percent. Not here: where a row comes from (validate/memory_run.h).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace shardplan {
+
+struct ValidatedRow {
+  std::string id, source, framework, gpu;
+  std::vector<std::string> features;
+  double measured = 0, predicted = 0;  // SI base units
+  std::vector<std::string> assumed;
+  double ape() const;
+};
+
+struct SkippedRow {
+  std::string id, source, reason;
+};
+
+struct Validation {
+  std::string kind;  // "training-memory"
+  std::string unit;  // of the rows: "bytes"
+  std::vector<ValidatedRow> rows;
+  std::vector<SkippedRow> skipped;
+};
+
+struct ErrorStats {
+  std::size_t count = 0;
+  double median_ape = 0, mape = 0, p90_ape = 0, bias = 0;
+};
+
+/// All zero for no rows.
+ErrorStats error_stats(const std::vector<ValidatedRow>& rows);
+
+/// `share` from 0 to 1; 0 for no values.
+double quantile(std::vector<double> values, double share);
+
+/// The rows grouped by what `key` says of each, a row in each of its groups; in order of name.
+struct ErrorGroup {
+  std::string name;
+  std::vector<ValidatedRow> rows;
+};
+std::vector<ErrorGroup> by_source(const Validation& validation);
+std::vector<ErrorGroup> by_gpu(const Validation& validation);
+std::vector<ErrorGroup> by_framework(const Validation& validation);
+std::vector<ErrorGroup> by_feature(const Validation& validation);
+
+}  // namespace shardplan

@@ -1,0 +1,59 @@
+#include "validate/memory_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "import/catalog.h"
+#include "import/test_catalog.h"
+
+namespace shardplan {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kColumns =
+    "id,source_key,framework,model,layers,hidden,heads,kv_heads,ffn,glu,vocab,seq_len,gpu,gpus,tp,pp,cp,sharding,"
+    "mbs,gbs,recompute,precision,peak_mem_gb,mem_counter,mem_rank,status,framework_args\n";
+
+Result<MemoryRun> read(const std::string& cells) {
+  const auto table = read_csv(kColumns + cells + "\n", "runs.csv");
+  EXPECT_TRUE(table);
+  return read_memory_run({*table, 0}, catalog());
+}
+
+std::string gpt(const std::string& gpus, const std::string& counter, const std::string& arguments) {
+  return "r1,golden,Megatron-Core CI,gpt,12,512,8,8,2048,0,,1024,H100-SXM-80GB," + gpus +
+         ",1,2,1,ddp,4,32,none,bf16,2.5," + counter + ",last,ok," + arguments;
+}
+
+TEST(MemoryRun, ReadsAMegatronCommandLine) {
+  const auto run =
+      read(gpt("8", "allocated", "--attention-backend=unfused --no-gradient-accumulation-fusion"));
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(run->plan.dp, 4);
+  EXPECT_EQ(run->plan.grad_accumulation, 2);
+  EXPECT_EQ(run->rank, MemoryRun::Rank::kLast);
+  EXPECT_EQ(run->measured, gibibytes(2.5));
+  EXPECT_FALSE(run->question.workload.kernels.fused_attention);
+  EXPECT_TRUE(run->question.workload.kernels.hidden_dropout) << "the parser's default is 0.1";
+  EXPECT_FALSE(run->question.workload.kernels.fused_weight_gradient);
+  EXPECT_TRUE(run->question.model.tied_embeddings);
+  EXPECT_THAT(run->assumed, testing::Contains(HasSubstr("50,257")));
+}
+
+TEST(MemoryRun, WhatItCannotExpressIsSkippedWithItsReason) {
+  const auto reason = [](const std::string& cells) {
+    const auto run = read(cells);
+    return run ? std::string("read") : run.error().message;
+  };
+  EXPECT_EQ(reason(gpt("", "allocated", "--bf16")), "the GPU count is blank");
+  EXPECT_THAT(reason(gpt("8", "driver", "--bf16")), HasSubstr("only allocated bytes"));
+  EXPECT_THAT(reason(gpt("8", "allocated", "--mtp-num-layers=1")),
+              HasSubstr("--mtp-num-layers is not modelled"));
+  EXPECT_THAT(reason(gpt("7", "allocated", "--bf16")), HasSubstr("does not divide"));
+  EXPECT_THAT(reason(gpt("8x", "allocated", "--bf16")), HasSubstr("not a whole number"));
+  EXPECT_THAT(reason(gpt("8", "allocated", "--tokenizer-type=Other")), HasSubstr("vocabulary of Other"));
+}
+
+}  // namespace
+}  // namespace shardplan

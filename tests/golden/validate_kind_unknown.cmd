@@ -1,0 +1,2 @@
+# A kind that there is not.
+shardplan validate --kind training-mem validation/training_memory.csv
