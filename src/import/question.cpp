@@ -77,7 +77,8 @@ std::optional<std::int64_t> near_multiple_of(double step, double exact) {
 std::optional<std::int64_t> near_multiple(double exact, std::int64_t gpus) {
   for (std::int64_t parts = 1; parts < gpus; ++parts) {
     if (gpus % parts != 0) continue;
-    if (const auto multiple = near_multiple_of(static_cast<double>(gpus / parts), exact)) return multiple;
+    const std::int64_t step = gpus / parts;
+    if (const auto multiple = near_multiple_of(static_cast<double>(step), exact)) return multiple;
   }
   return std::nullopt;
 }
