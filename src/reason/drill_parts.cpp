@@ -11,7 +11,7 @@ namespace shardplan {
 
 std::string text(const DrillCommand& command) {
   std::string line = "shardplan " + command.command;
-  for (const auto& [flag, value] : command.flags) line += " " + flag + " " + value;
+  for (const auto& [flag, value] : command.flags) line += " " + flag + (value.empty() ? "" : " " + value);
   return line;
 }
 

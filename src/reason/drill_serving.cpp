@@ -38,6 +38,9 @@ DrillCommand all_reduce_two_tiers(std::int64_t ranks, Bytes<> message) {
            {"--bytes", format_plain(message.raw())}}};
 }
 
+/// A formula whose worked example is this scenario.
+DrillCommand explain(const char* formula) { return {"explain", {{formula, ""}}}; }
+
 /// The cluster of all 64 GPUs, whatever a replica takes of it.
 Question cluster_question(const DrillReader& reader) {
   return reader.question(with(with(shape(kNode), "--gpus", std::to_string(kGpus)), "--zero", "3"));
@@ -68,7 +71,7 @@ DrillTable weight_table(const Serving& s) {
   DrillTable table{
       "memory of a replica on one node (the weights line of the command; the rest is training's)",
       {},
-      {shape(kNode)}};
+      {shape(kNode), explain("decode.kv_bytes_per_token")}};
   table.rows = {row("weights, bf16", s.node.weights, "one GPU has " + format(s.usable) + " usable"),
                 row("on each of 8 GPUs", s.node.weights_gpu),
                 row("key-value cache of a token", s.node.kv_token),
@@ -115,7 +118,8 @@ DrillTable step_table(const Serving& s) {
   table.rows.push_back(row(
       "tp 8: a prompt of 2048 tokens (prefill)", s.node.prefill(),
       "arithmetic " + format(s.node.prefill_compute) + ", all-reduces " + format(s.node.prefill_all_reduce)));
-  table.commands = {shape(kNode / 2), shape(kNode), all_reduce(s.node.message)};
+  table.commands = {explain("decode.weight_read"), explain("decode.kv_read"), all_reduce(s.node.message),
+                    explain("decode.prefill_compute"), all_reduce(s.node.message * ratio(kContext / kBatch))};
   return table;
 }
 
