@@ -1,33 +1,21 @@
-// A published run with a measured memory peak: the question and the plan that it denotes, and what was
-// measured.
+// A published run with a measured memory peak: what was measured, by which counter, on which rank.
 //
 //   Result<MemoryRun> run = read_memory_run({table, 0}, catalog());
-//   if (!run) ...   // its error's message is the reason why the row cannot be expressed
 //
-// Columns: those of the published corpus (framework_args, mem_counter, mem_rank, peak_mem_gb, ...). An input
-// that the source does not print is taken from the framework's documented defaults and listed in `assumed`;
-// one that has none, or a feature that the account does not know, is a reason to skip, never a guess.
+// A feature that the account does not know is a reason to skip the row. Not here: the run's question and plan
+// (validate/training_run.h).
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "catalog/question.h"
-#include "import/catalog.h"
-#include "import/csv_table.h"
+#include "validate/training_run.h"
 
 namespace shardplan {
 
 struct MemoryRun {
   enum class Rank { kFirst, kLast, kLargest };
-  std::string id, source, framework, gpu;
-  std::vector<std::string> features;  // "moe", "cp", "full recompute": for tables by feature
-  Question question;
-  Plan plan;
+  TrainingRun run;
   Rank rank = Rank::kLargest;
   std::string counter;  // "allocated"
   Bytes<> measured;
-  std::vector<std::string> assumed;
 };
 
 /// Whether the row holds a measured peak at all; rows without one are not counted.

@@ -7,17 +7,17 @@ namespace shardplan {
 namespace {
 
 Bytes<> predicted_peak(const MemoryRun& run) {
-  const Estimator estimator(run.question);
+  const Estimator estimator(run.run.question);
   int stage = 0;
   switch (run.rank) {
     case MemoryRun::Rank::kFirst:
-      return estimator.stage_memory<double>(run.plan, 0).total();
+      return estimator.stage_memory<double>(run.run.plan, 0).total();
     case MemoryRun::Rank::kLast:
-      return estimator.stage_memory<double>(run.plan, run.plan.pp - 1).total();
+      return estimator.stage_memory<double>(run.run.plan, run.run.plan.pp - 1).total();
     case MemoryRun::Rank::kLargest:
       break;
   }
-  return estimator.fullest_memory<double>(run.plan, stage).total();
+  return estimator.fullest_memory<double>(run.run.plan, stage).total();
 }
 
 }  // namespace
@@ -32,8 +32,9 @@ Validation validate_memory(const CsvTable& table, const Catalog& catalog) {
       validation.skipped.push_back({row["id"], row["source_key"], run.error().message});
       continue;
     }
-    validation.rows.push_back({run->id, run->source, run->framework, run->gpu, run->features,
-                               run->measured.raw(), predicted_peak(*run).raw(), run->assumed});
+    const TrainingRun& r = run->run;
+    validation.rows.push_back({r.id, r.source, r.framework, r.gpu, r.features, run->measured.raw(),
+                               predicted_peak(*run).raw(), r.assumed});
   }
   return validation;
 }

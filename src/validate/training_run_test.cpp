@@ -1,10 +1,9 @@
-#include "validate/memory_run.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "import/catalog.h"
 #include "import/test_catalog.h"
+#include "validate/memory_run.h"
 
 namespace shardplan {
 namespace {
@@ -30,15 +29,15 @@ TEST(MemoryRun, ReadsAMegatronCommandLine) {
   const auto run =
       read(gpt("8", "allocated", "--attention-backend=unfused --no-gradient-accumulation-fusion"));
   ASSERT_TRUE(run) << run.error().message;
-  EXPECT_EQ(run->plan.dp, 4);
-  EXPECT_EQ(run->plan.grad_accumulation, 2);
+  EXPECT_EQ(run->run.plan.dp, 4);
+  EXPECT_EQ(run->run.plan.grad_accumulation, 2);
   EXPECT_EQ(run->rank, MemoryRun::Rank::kLast);
   EXPECT_EQ(run->measured, gibibytes(2.5));
-  EXPECT_FALSE(run->question.workload.kernels.fused_attention);
-  EXPECT_TRUE(run->question.workload.kernels.hidden_dropout) << "the parser's default is 0.1";
-  EXPECT_FALSE(run->question.workload.kernels.fused_weight_gradient);
-  EXPECT_TRUE(run->question.model.tied_embeddings);
-  EXPECT_THAT(run->assumed, testing::Contains(HasSubstr("50,257")));
+  EXPECT_FALSE(run->run.question.workload.kernels.fused_attention);
+  EXPECT_TRUE(run->run.question.workload.kernels.hidden_dropout) << "the parser's default is 0.1";
+  EXPECT_FALSE(run->run.question.workload.kernels.fused_weight_gradient);
+  EXPECT_TRUE(run->run.question.model.tied_embeddings);
+  EXPECT_THAT(run->run.assumed, testing::Contains(HasSubstr("50,257")));
 }
 
 TEST(MemoryRun, WhatItCannotExpressIsSkippedWithItsReason) {

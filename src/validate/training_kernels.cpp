@@ -1,0 +1,86 @@
+// What a row's command line says of the run's kernels and buffers.
+#include <array>
+
+#include "units/format.h"
+#include "validate/run_reading.h"
+
+namespace shardplan {
+namespace {
+
+// cuBLAS workspaces in deterministic mode: CUBLAS_WORKSPACE_CONFIG=:4096:8, 32 MiB for each of two threads.
+constexpr Bytes<> kDeterministicWorkspaces = mebibytes(64);
+// Bytes a logit of the natively fused loss, whose compiled steps keep a second fp32 tensor.
+constexpr Bytes<> kNativeFusedLogit = bytes(10);
+
+/// Arguments that change memory in a way that the account does not know.
+constexpr std::array kUnknown{"fp8-format",
+                              "mtp-num-layers",
+                              "hybrid-layer-pattern",
+                              "is-hybrid-model",
+                              "spec",
+                              "recompute-modules",
+                              "use-megatron-fsdp",
+                              "cuda-graph-impl",
+                              "export-kd-cfg",
+                              "moe-latent-size",
+                              "defer-embedding-wgrad-compute",
+                              "pipeline-model-parallel-layout",
+                              "decoder-first-pipeline-num-layers",
+                              "microbatch-group-size-per-virtual-pipeline-stage",
+                              "overlap-moe-expert-parallel-comm",
+                              "cpu-offloading-num-layers"};
+
+Sourced<Bytes<>> of_run(Bytes<> value, const char* argument) {
+  return {value, {SourceKind::kPublished, "framework_args", argument, "", "", ""}};
+}
+
+}  // namespace
+
+void RunReading::take_megatron_arguments() {
+  Framework::Buffers& b = run_.question.framework.buffers;
+  for (const char* unknown : kUnknown) {
+    if (args_.has(unknown)) gap(std::string("--") + unknown + " is not modelled yet");
+  }
+  if (args_.text("moe-token-dispatcher-type") == "flex")
+    gap("the flex dispatcher's buffers are not modelled");
+  if (args_.has("make-vocab-size-divisible-by")) {
+    b.vocabulary_multiple.value = ratio(static_cast<double>(argument("make-vocab-size-divisible-by", 1)));
+  }
+  if (args_.text("cross-entropy-fusion-impl") == "native") {
+    b.logit = of_run(kNativeFusedLogit, "cross-entropy-fusion-impl");
+  }
+  if (args_.has("tp-comm-overlap")) b.sequence_gather.value = ratio(0);
+  if (told_ && !args_.has("moe-grouped-gemm")) b.grouped_workspaces.value = ratio(0);
+  if (args_.has("deterministic-mode")) {
+    b.before_hopper.library = b.since_hopper.library = of_run(kDeterministicWorkspaces, "deterministic-mode");
+  }
+  if (args_.text("transformer-impl") == "local") {
+    b.before_hopper.engine.value = b.since_hopper.engine.value = bytes(0);
+    b.placeholder_gradients.value = ratio(0);
+  }
+  StateBytes& adamw = run_.question.framework.state[static_cast<std::size_t>(Optimizer::kAdamW)];
+  if (args_.has("grad-reduce-in-bf16")) adamw.gradient = of_run(bytes(2), "grad-reduce-in-bf16");
+  if (args_.text("optimizer") == "muon") run_.question.workload.optimizer = Optimizer::kMuon;
+}
+
+void RunReading::take_kernels() {
+  Kernels& k = run_.question.workload.kernels;
+  const bool engine = args_.text("transformer-impl") != "local";
+  k.fused_weight_gradient = !args_.has("no-gradient-accumulation-fusion");
+  const auto on = [&](const char* dropout) {
+    return told_ && parse_number(args_.has(dropout) ? args_.text(dropout) : "0.1").value_or(0) > 0;
+  };
+  k.attention_dropout = on("attention-dropout");
+  k.hidden_dropout = on("hidden-dropout");
+  k.attention_mask = told_ && !args_.has("no-create-attention-mask-in-dataloader");
+  const std::string backend = args_.text("attention-backend");
+  k.fused_attention = backend.empty() ? engine : backend != "unfused";
+  if (told_ && backend.empty() && engine)
+    assume("fused attention, the backend that TransformerEngine prefers");
+  if (!k.fused_attention) run_.features.emplace_back("unfused attention");
+  k.gathers_expert_tokens = told_ && args_.text("moe-token-dispatcher-type") != "alltoall";
+  k.fused_expert_activation = row_["glu"] == "1" || args_.has("use-fused-weighted-squared-relu");
+  take_megatron_arguments();
+}
+
+}  // namespace shardplan
