@@ -1,9 +1,7 @@
 #include "reason/drill_parts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 
 #include "units/format.h"
 
@@ -56,26 +54,6 @@ Figure row_gpus(std::string label, double value, std::string note) {
 }
 Figure row_ratio(std::string label, double value, std::string note) {
   return {std::move(label), value, "ratio", std::move(note)};
-}
-
-std::optional<double> bisect(double no, double yes, const std::function<bool(double)>& holds) {
-  constexpr double kDigits = 1e-5;
-  if (holds(no) || !holds(yes)) return std::nullopt;
-  while (std::fabs(yes - no) > kDigits * std::fabs(yes)) {
-    const double middle = 0.5 * (no + yes);
-    (holds(middle) ? yes : no) = middle;
-  }
-  return yes;
-}
-
-std::optional<std::int64_t> bisect_integer(std::int64_t no, std::int64_t yes,
-                                           const std::function<bool(std::int64_t)>& holds) {
-  if (holds(no) || !holds(yes)) return std::nullopt;
-  while (std::llabs(yes - no) > 1) {
-    const std::int64_t middle = no + (yes - no) / 2;
-    (holds(middle) ? yes : no) = middle;
-  }
-  return yes;
 }
 
 MemoryAnswer memory_of(const Question& question, const Plan& plan) {

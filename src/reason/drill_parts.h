@@ -1,19 +1,18 @@
-// What the worked answers share: rows of tables, thresholds by bisection, checks of a reader's plan.
+// What the worked answers share: rows of tables, checks of a reader's plan.
 //
 //   row("state", state_bytes, "of the whole model")
-//   bisect(1e9, 100e9, [&](double b) { return hides(b); })   // least b that hides, to four digits
 //
 // Private to reason/. Not here: formulas; every number comes from estimate/ or search/.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "estimate/comm.h"
 #include "estimate/decode.h"
+#include "reason/bisect.h"
 #include "reason/drill.h"
 #include "reason/memory_answer.h"
 
@@ -26,13 +25,6 @@ Figure row(std::string label, TokensPerSecond<> value, std::string note = "");
 Figure row_tokens(std::string label, double value, std::string note = "");
 Figure row_gpus(std::string label, double value, std::string note = "");
 Figure row_ratio(std::string label, double value, std::string note = "");
-
-/// Where `holds` turns from false (at `no`) to true (at `yes`), to five digits: the value on the side of
-/// `yes`. Nothing when it does not turn between them.
-std::optional<double> bisect(double no, double yes, const std::function<bool(double)>& holds);
-/// The same over whole numbers: the smallest or largest that holds.
-std::optional<std::int64_t> bisect_integer(std::int64_t no, std::int64_t yes,
-                                           const std::function<bool(std::int64_t)>& holds);
 
 MemoryAnswer memory_of(const Question& question, const Plan& plan);
 

@@ -199,11 +199,11 @@ TEST(DrillCommunication, TheSameAxisIsBytesInTrainingAndStepsInDecode) {
 
 TEST(DrillParts, BisectFindsTheTurn) {
   const auto above = [](double x) { return x >= 2.5; };
-  EXPECT_THAT(drill::bisect(1, 10, above), Optional(testing::DoubleNear(2.5, 1e-4)));
-  EXPECT_EQ(drill::bisect(3, 10, above), std::nullopt);
-  EXPECT_EQ(drill::bisect(1, 2, above), std::nullopt);
+  EXPECT_THAT(bisect(1, 10, above), Optional(testing::DoubleNear(2.5, 1e-4)));
+  EXPECT_EQ(bisect(3, 10, above), std::nullopt);
+  EXPECT_EQ(bisect(1, 2, above), std::nullopt);
   const auto small = [](std::int64_t x) { return x <= 41; };
-  EXPECT_THAT(drill::bisect_integer(1000, 1, small), Optional(41));
+  EXPECT_THAT(bisect_integer(1000, 1, small), Optional(41));
 }
 
 TEST(DrillParts, CommandsAreTyped) {
