@@ -32,7 +32,7 @@ int run(const Typed& typed, const Output& output) {
   const Result<Question> question = build_question(typed.spec, catalog());
   if (!question) return output.error(question.error());
   const Estimator estimator(question.value());
-  if (const auto illegal = why_illegal(estimator, question->fixed))
+  if (const auto illegal = why_illegal(estimator.question(), question->fixed))
     return output.error(illegal_plan(*illegal));
   const auto start = std::chrono::steady_clock::now();
   SearchResult result = search(estimator, question->fixed);

@@ -32,10 +32,10 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
   return a;
 }
 
-std::optional<Violation> why_illegal(const Estimator& estimator, const FixedAxes& fixed) {
-  if (estimator.space().for_each(fixed, [](const Plan&) {}) > 0) return std::nullopt;
+std::optional<Violation> why_illegal(const Question& q, const FixedAxes& fixed) {
+  const Space space(q);
+  if (space.for_each(fixed, [](const Plan&) {}) > 0) return std::nullopt;
   // The plainest plan with the told axes: replicas take what is left.
-  const Question& q = estimator.question();
   Plan plan;
   plan.tp = fixed.tp.value_or(1);
   plan.interleave = fixed.interleave.value_or(fixed.schedule == Schedule::kInterleaved ? 2 : 1);
@@ -55,7 +55,7 @@ std::optional<Violation> why_illegal(const Estimator& estimator, const FixedAxes
   const std::int64_t batch = q.workload.global_batch, each = std::int64_t{plan.dp} * plan.micro_batch;
   plan.grad_accumulation =
       batch > 0 ? static_cast<std::int32_t>(std::max<std::int64_t>(1, batch / each)) : plan.pp;
-  if (auto violation = estimator.space().violation(plan)) return violation;
+  if (auto violation = space.violation(plan)) return violation;
   return Violation{Constraint::kBatch, 0, 0, "no degrees of the other axes go with those that were told"};
 }
 

@@ -79,6 +79,6 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
 Answer answer(const Estimator& estimator, const FixedAxes& fixed);
 
 /// The rule that the fixed axes break when no legal plan agrees with them; nothing when some plan does.
-std::optional<Violation> why_illegal(const Estimator& estimator, const FixedAxes& fixed);
+std::optional<Violation> why_illegal(const Question& question, const FixedAxes& fixed);
 
 }  // namespace shardplan

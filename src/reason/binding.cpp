@@ -73,7 +73,7 @@ BindingConstraint binding_constraint(const Estimator& estimator, const FixedAxes
   if (result.census.nearest_miss) {
     return of_nearest_miss(*result.census.nearest_miss, estimator.usable<double>());
   }
-  const auto illegal = why_illegal(estimator, fixed);
+  const auto illegal = why_illegal(estimator.question(), fixed);
   return {"none", "no plan is legal" + (illegal ? ": " + illegal->where : ""), 0, 0, ""};
 }
 
