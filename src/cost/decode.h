@@ -5,7 +5,8 @@
 // once, so it is bound by memory bandwidth; a prompt (prefill) meets its tokens all at once and is bound by
 // arithmetic. Worked value: 175 B bf16 weights over 8 GPUs of 5.3 TB/s take 8.25 ms to read.
 //
-// Not here: tensor-parallel all-reduces (collectives.h), queueing and batching of requests.
+// Not here: tensor-parallel all-reduces (collectives.h), memory that may be used (state.h), queueing and
+// batching of requests.
 #pragma once
 
 #include "formula/formula.h"
@@ -96,6 +97,137 @@ struct DecodeKvRead {
       Example<DecodeKvRead>{{ratio(8), ratio(2048), bytes(4718592), ratio(8), terabytes_per_s(5.3)},
                             0.0018233351728301887,
                             "8 x 2048 x 4.5 MiB / 8 GPUs / 5.3 TB/s"}};
+};
+
+struct DecodeWeights {
+  static constexpr FormulaInfo info{"decode.weights",
+                                    "weights on each GPU that serves",
+                                    {"shardplan", "every weight once, divided over the group"},
+                                    "tensor parallelism divides all weights evenly, norms too; no copy"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> parameters;
+    Bytes<N> element;
+    Ratio<N> tensor;
+  };
+  static constexpr std::array<std::string_view, 3> symbols{"Psi", "e", "t"};
+  static constexpr std::array<std::string_view, 3> inputs{"parameters", "bytes of a weight",
+                                                          "tensor-parallel degree"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    return in.parameters * in.element / in.tensor;
+  }
+  static constexpr std::array examples{Example<DecodeWeights>{
+      {ratio(175e9), bytes(2), ratio(8)}, 43.75e9, "175 B in bf16 over 8 GPUs: 40.75 GiB each"}};
+};
+
+struct DecodeKvCache {
+  static constexpr FormulaInfo info{
+      "decode.kv_cache",
+      "key-value cache of the batch on each GPU",
+      {"kwon2023", "sec. 3, large KV cache"},
+      "heads divided over the group; every sequence has the same context; no paging loss"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> batch;
+    Ratio<N> context;
+    Bytes<N> token;
+    Ratio<N> tensor;
+  };
+  static constexpr std::array<std::string_view, 4> symbols{"b", "s", "k_kv", "t"};
+  static constexpr std::array<std::string_view, 4> inputs{
+      "sequences in the batch", "tokens of each in the cache", "cache of one token, all GPUs of the replica",
+      "tensor-parallel degree"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    return in.batch * in.context * in.token / in.tensor;
+  }
+  static constexpr std::array examples{Example<DecodeKvCache>{
+      {ratio(8), ratio(2048), bytes(4718592), ratio(8)}, 9663676416.0, "8 x 2048 x 4.5 MiB / 8 = 9 GiB"}};
+};
+
+struct KvCapacity {
+  static constexpr FormulaInfo info{
+      "decode.kv_capacity",
+      "tokens that the cache of a replica holds",
+      {"kwon2023", "sec. 1, fig. 1: memory that the parameters leave"},
+      "all that weights and reserve leave holds cache; no blocks, no activations of a prompt"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Bytes<N> usable;
+    Bytes<N> weights;
+    Ratio<N> tensor;
+    Bytes<N> token;
+  };
+  static constexpr std::array<std::string_view, 4> symbols{"U", "w", "t", "k_kv"};
+  static constexpr std::array<std::string_view, 4> inputs{"usable memory of a GPU", "weights on each GPU",
+                                                          "tensor-parallel degree",
+                                                          "cache of one token, all GPUs of the replica"};
+  template <class N>
+  static Ratio<N> eval(const In<N>& in) {
+    const Bytes<N> nothing{N(0)};
+    return floor(max(in.usable - in.weights, nothing) * in.tensor / in.token);
+  }
+  static constexpr std::array examples{
+      Example<KvCapacity>{{gibibytes(50), gibibytes(41), ratio(8), bytes(4718592)},
+                          16384.0,
+                          "9 GiB on each of 8 GPUs / 4.5 MiB = 8 sequences of 2048 tokens"},
+      Example<KvCapacity>{{gibibytes(40), gibibytes(41), ratio(8), bytes(4718592)},
+                          0.0,
+                          "weights alone are more than what is usable"}};
+};
+
+struct MaxConcurrency {
+  static constexpr FormulaInfo info{"decode.max_concurrency",
+                                    "sequences that the cache holds at once",
+                                    {"kwon2023", "sec. 1, fig. 1: memory that the parameters leave"},
+                                    "whole sequences, each of the full context; no shared prefixes"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> capacity;
+    Ratio<N> context;
+  };
+  static constexpr std::array<std::string_view, 2> symbols{"C", "s"};
+  static constexpr std::array<std::string_view, 2> inputs{"tokens that the cache holds",
+                                                          "tokens of each sequence"};
+  template <class N>
+  static Ratio<N> eval(const In<N>& in) {
+    return floor(in.capacity / in.context);
+  }
+  static constexpr std::array examples{
+      Example<MaxConcurrency>{{ratio(16384), ratio(2048)}, 8.0, "16384 / 2048"}};
+};
+
+struct DecodeCompute {
+  static constexpr FormulaInfo info{
+      "decode.compute",
+      "arithmetic of one decode step",
+      {"kaplan2020", "sec. 2.1, eq. 2.2: 2 N a token, without the context term"},
+      "one token a sequence; matrix products of the weights only, attention scores left out"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> batch;
+    Ratio<N> parameters;
+    Ratio<N> tensor;
+    FlopsPerSecond<N> rate;
+  };
+  static constexpr std::array<std::string_view, 4> symbols{"b", "Psi", "t", "P"};
+  static constexpr std::array<std::string_view, 4> inputs{"sequences in the batch", "parameters",
+                                                          "tensor-parallel degree", "rate of a GPU"};
+  template <class N>
+  static constexpr Seconds<N> eval(const In<N>& in) {
+    const Flops<N> forward{N(decode::kForward)};
+    return in.batch * in.parameters * forward / in.tensor / in.rate;
+  }
+  static constexpr std::array examples{
+      Example<DecodeCompute>{{ratio(8), ratio(175e9), ratio(8), teraflops_per_s(400)},
+                             0.000875,
+                             "2 x 8 x 175e9 FLOP / (8 x 400 TFLOP/s): a tenth of reading the weights"}};
 };
 
 struct PrefillCompute {

@@ -1,7 +1,13 @@
 #include "estimate/decode.h"
 
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <optional>
+
 #include "catalog/parameters.h"
 #include "cost/decode.h"
+#include "cost/state.h"
 
 namespace shardplan {
 namespace {
@@ -9,60 +15,121 @@ namespace {
 // Weights, cache and activations of serving are 16-bit here.
 constexpr Bytes<> kElement = bytes(2);
 // One all-reduce after attention, one after the MLP.
-constexpr double kAllReducesPerLayer = 2;
+constexpr std::int64_t kAllReducesPerLayer = 2;
 
 double d(std::int64_t v) { return static_cast<double>(v); }
 
-double cached_elements(const Mixer& mixer) {
-  if (const auto* a = std::get_if<Attention>(&mixer))
-    return a->shares_kv ? 0 : d(2 * a->kv_heads * a->head_dim);
-  if (const auto* a = std::get_if<LatentAttention>(&mixer)) return d(a->kv_rank + a->rope_dim);
-  return 0;
+/// Keys and values of a token in one layer. Fewer key-value heads than ranks: each rank has one of its own.
+std::int64_t cached_elements(const Mixer& mixer, std::int64_t tensor) {
+  const auto* a = std::get_if<Attention>(&mixer);
+  return a == nullptr ? 0 : 2 * std::max(a->kv_heads, tensor) * a->head_dim;
 }
 
-Bytes<> kv_bytes_per_token(const Model& model) {
-  Bytes<> sum = bytes(0);
-  for (const Layer& layer : model.layers) {
-    sum += call<KvBytesPerToken>(
-        KvBytesPerToken::In<double>{ratio(1), ratio(cached_elements(layer.mixer)), kElement});
+template <class N>
+Bytes<N> kv_bytes_per_token(const Model& model, std::int64_t tensor, const Bytes<N>& element) {
+  std::map<std::int64_t, std::int64_t> layers_by_elements;
+  for (const Layer& layer : model.layers) ++layers_by_elements[cached_elements(layer.mixer, tensor)];
+  std::optional<Bytes<N>> sum;
+  for (const auto& [elements, layers] : layers_by_elements) {
+    const auto part = call<KvBytesPerToken>(KvBytesPerToken::In<N>{
+        leaf<N>("layers", d(layers), model.source),
+        leaf<N>("keys and values of a token in a layer", d(elements), model.source), element});
+    sum = sum ? *sum + part : part;
   }
-  return sum;
+  return sum.value_or(Bytes<N>{});
+}
+
+/// Matrix products in the device's 16-bit format.
+template <class N>
+FlopsPerSecond<N> rate_of(const Device& device) {
+  const auto bf16 = static_cast<std::size_t>(Precision::kBf16);
+  const auto fp16 = static_cast<std::size_t>(Precision::kFp16);
+  const auto& peak = device.peak[bf16] ? device.peak[bf16] : device.peak[fp16];
+  const auto& share =
+      device.efficiency.gemm[bf16] ? device.efficiency.gemm[bf16] : device.efficiency.gemm[fp16];
+  assert(peak && share);
+  return leaf<N>("dense peak", peak->value, peak->source) *
+         leaf<N>("share of the peak that is reached", share->value, share->source);
+}
+
+template <class N>
+Bytes<N> usable(const Cluster& c) {
+  const Sourced<Bytes<>>& memory = c.device.memory_reported;
+  return call<UsableMemory>(
+      UsableMemory::In<N>{leaf<N>("HBM", memory.value, memory.source),
+                          leaf<N>("fixed reserve", c.reserve_fixed.value, c.reserve_fixed.source),
+                          leaf<N>("reserve share", c.reserve_share.value, c.reserve_share.source)});
+}
+
+/// What every term is computed from.
+template <class N>
+struct Inputs {
+  Inputs(const Question& q, const DecodeCase& decode)
+      : parameters(leaf<N>("parameters", state_parameters(q.model), q.model.source)),
+        element(leaf<N>("bytes of an element", kElement, "16 bits")),
+        tensor(leaf<N>("tp", d(decode.tensor), "plan")),
+        batch(leaf<N>("batch", d(decode.batch), "flag --batch")),
+        context(leaf<N>("context", d(decode.context), "flag --seq")),
+        hidden(leaf<N>("hidden size", d(q.model.hidden), q.model.source)),
+        rate(rate_of<N>(q.cluster.device)) {
+    const Device& device = q.cluster.device;
+    bandwidth = leaf<N>("HBM bandwidth", device.memory_bandwidth.value, device.memory_bandwidth.source) *
+                leaf<N>("share of it that is reached", device.efficiency.memory.value,
+                        device.efficiency.memory.source);
+  }
+
+  Ratio<N> parameters;
+  Bytes<N> element;
+  Ratio<N> tensor, batch, context, hidden;
+  FlopsPerSecond<N> rate;
+  BytesPerSecond<N> bandwidth;
+};
+
+template <class N>
+void add_memory(const Question& q, const DecodeCase& decode, const Inputs<N>& in, DecodeCost<N>& c) {
+  c.weights = in.parameters * in.element;
+  c.weights_gpu = call<DecodeWeights>(DecodeWeights::In<N>{in.parameters, in.element, in.tensor});
+  c.kv_token = kv_bytes_per_token<N>(q.model, decode.tensor, in.element);
+  c.kv_gpu = call<DecodeKvCache>(DecodeKvCache::In<N>{in.batch, in.context, c.kv_token, in.tensor});
+  c.usable = usable<N>(q.cluster);
+  c.kv_capacity = call<KvCapacity>(KvCapacity::In<N>{c.usable, c.weights_gpu, in.tensor, c.kv_token});
+  c.concurrency = call<MaxConcurrency>(MaxConcurrency::In<N>{c.kv_capacity, in.context});
+}
+
+template <class N>
+void add_collectives(const Question& q, const DecodeCase& decode, const Inputs<N>& in, DecodeCost<N>& c) {
+  const auto links = cluster_links<N>(q.cluster);
+  const Group group{1, decode.tensor};
+  const std::int64_t layers = static_cast<std::int64_t>(q.model.layers.size());
+  c.all_reduces = leaf<N>("all-reduces", d(decode.tensor > 1 ? kAllReducesPerLayer * layers : 0),
+                          "two a layer when tp > 1");
+  c.message = in.batch * in.hidden * in.element;
+  c.all_reduce = group_collective<N>(Collective::kAllReduce, c.message, links, q.cluster, group);
+  c.prompt_all_reduce = group_collective<N>(Collective::kAllReduce, in.context * in.hidden * in.element,
+                                            links, q.cluster, group);
 }
 
 }  // namespace
 
-DecodeCost decode_cost(const Question& q, const DecodeCase& decode) {
-  const Device& device = q.cluster.device;
-  const auto links = cluster_links<double>(q.cluster);
-  const Group group{1, decode.tensor};
-  const Ratio<> parameters = ratio(state_parameters(q.model)), tensor = ratio(d(decode.tensor));
-  const Ratio<> hidden = ratio(d(q.model.hidden)), batch = ratio(d(decode.batch)),
-                context = ratio(d(decode.context));
-  const BytesPerSecond<> bandwidth = device.memory_bandwidth.value * device.efficiency.memory.value;
-  const std::size_t bf16 = static_cast<std::size_t>(Precision::kBf16);
-
-  DecodeCost c;
-  c.weights = parameters * kElement;
-  c.weights_gpu = c.weights / tensor;
-  c.kv_token = kv_bytes_per_token(q.model);
-  c.kv_gpu = batch * context * c.kv_token / tensor;
+template <class N>
+DecodeCost<N> decode_cost(const Question& q, const DecodeCase& decode) {
+  const Inputs<N> in(q, decode);
+  DecodeCost<N> c;
+  add_memory(q, decode, in, c);
   c.weight_read =
-      call<DecodeWeightRead>(DecodeWeightRead::In<double>{parameters, kElement, tensor, bandwidth});
-  c.kv_read = call<DecodeKvRead>(DecodeKvRead::In<double>{batch, context, c.kv_token, tensor, bandwidth});
-  c.message = batch * hidden * kElement;
-  c.all_reduces =
-      decode.tensor > 1 ? kAllReducesPerLayer * d(static_cast<std::int64_t>(q.model.layers.size())) : 0;
-  c.all_reduce = group_collective<double>(Collective::kAllReduce, c.message, links, q.cluster, group);
-  const FlopsPerSecond<> rate = device.peak[bf16] && device.efficiency.gemm[bf16]
-                                    ? device.peak[bf16]->value * device.efficiency.gemm[bf16]->value
-                                    : flops_per_s(0);
-  c.prefill_compute = call<PrefillCompute>(PrefillCompute::In<double>{context, parameters, tensor, rate});
-  c.prefill_all_reduce =
-      c.all_reduces *
-      group_collective<double>(Collective::kAllReduce, context * hidden * kElement, links, q.cluster, group)
-          .cost.total();
-  c.throughput = call<DecodeThroughput>(DecodeThroughput::In<double>{tokens(d(decode.batch)), c.step()});
+      call<DecodeWeightRead>(DecodeWeightRead::In<N>{in.parameters, in.element, in.tensor, in.bandwidth});
+  c.kv_read =
+      call<DecodeKvRead>(DecodeKvRead::In<N>{in.batch, in.context, c.kv_token, in.tensor, in.bandwidth});
+  c.compute = call<DecodeCompute>(DecodeCompute::In<N>{in.batch, in.parameters, in.tensor, in.rate});
+  add_collectives(q, decode, in, c);
+  c.prefill_compute =
+      call<PrefillCompute>(PrefillCompute::In<N>{in.context, in.parameters, in.tensor, in.rate});
+  c.throughput = call<DecodeThroughput>(DecodeThroughput::In<N>{
+      leaf<N>("tokens of a step", tokens(d(decode.batch)), "flag --batch"), c.step()});
   return c;
 }
+
+template DecodeCost<double> decode_cost<double>(const Question&, const DecodeCase&);
+template DecodeCost<Traced> decode_cost<Traced>(const Question&, const DecodeCase&);
 
 }  // namespace shardplan

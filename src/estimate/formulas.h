@@ -28,6 +28,7 @@ using AllFormulas =
                 RequiredBandwidth,                                                                 //
                 GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
                 PipelineBubble, StageImbalance, PipelineSends,                                     //
-                KvBytesPerToken, DecodeWeightRead, DecodeKvRead, PrefillCompute, DecodeThroughput>;
+                KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead,
+                DecodeKvRead, DecodeCompute, PrefillCompute, DecodeThroughput>;
 
 }  // namespace shardplan

@@ -49,9 +49,9 @@ Question cluster_question(const DrillReader& reader) {
 struct Serving {
   Question question;
   Bytes<> usable;
-  DecodeCost node, one;    // tp 8 at batch 8 and at batch 1
-  DecodeCost half, twice;  // tp 4 and tp 16 at batch 8
-  CommCost<> across;       // one all-reduce over 16 GPUs, both ways
+  DecodeCost<> node, one;    // tp 8 at batch 8 and at batch 1
+  DecodeCost<> half, twice;  // tp 4 and tp 16 at batch 8
+  CommCost<> across;         // one all-reduce over 16 GPUs, both ways
 };
 
 Serving prepare(const DrillReader& reader) {
@@ -59,10 +59,10 @@ Serving prepare(const DrillReader& reader) {
   s.question = cluster_question(reader);
   const Estimator estimator(s.question);
   s.usable = estimator.usable<double>();
-  s.node = decode_cost(s.question, {kNode, kBatch, kContext});
-  s.one = decode_cost(s.question, {kNode, 1, kContext});
-  s.half = decode_cost(s.question, {kNode / 2, kBatch, kContext});
-  s.twice = decode_cost(s.question, {2 * kNode, kBatch, kContext});
+  s.node = decode_cost<double>(s.question, {kNode, kBatch, kContext});
+  s.one = decode_cost<double>(s.question, {kNode, 1, kContext});
+  s.half = decode_cost<double>(s.question, {kNode / 2, kBatch, kContext});
+  s.twice = decode_cost<double>(s.question, {2 * kNode, kBatch, kContext});
   s.across = comm_cost<double>(reader.communication(all_reduce_two_tiers(2 * kNode, s.node.message)));
   return s;
 }
@@ -82,7 +82,7 @@ DrillTable weight_table(const Serving& s) {
 
 DrillTable message_table(const Serving& s) {
   DrillTable table{"one all-reduce of decode, 8 GPUs of a node", {}, {}};
-  for (const DecodeCost* c : {&s.one, &s.node}) {
+  for (const DecodeCost<>* c : {&s.one, &s.node}) {
     const CollectiveCost<double>& cost = c->all_reduce.cost;
     table.rows.push_back(row(format(c->message), cost.total(),
                              format_percent((cost.latency_term / cost.total()).raw()) + " of it latency"));
@@ -97,15 +97,15 @@ DrillTable across_table(const Serving& s) {
   for (const CommWay<>& way : s.across.ways) {
     table.rows.push_back(
         row(name(way.algorithm), way.time(),
-            format(s.node.all_reduces * way.time()) + " for a token's " + format_number(s.node.all_reduces)));
+            format(s.node.all_reduces * way.time()) + " for a token's " + format(s.node.all_reduces)));
   }
   return table;
 }
 
-void add_step_rows(const std::string& label, const DecodeCost& c, DrillTable& table) {
+void add_step_rows(const std::string& label, const DecodeCost<>& c, DrillTable& table) {
   table.rows.push_back(row(label, c.step(),
                            "weights " + format(c.weight_read) + ", cache " + format(c.kv_read) + ", " +
-                               format_number(c.all_reduces) + " all-reduces " + format(c.communication())));
+                               format(c.all_reduces) + " all-reduces " + format(c.communication())));
 }
 
 DrillTable step_table(const Serving& s) {
@@ -115,9 +115,9 @@ DrillTable step_table(const Serving& s) {
   add_step_rows("tp 8, batch 8", s.node, table);
   add_step_rows("tp 16 over two nodes, batch 8", s.twice, table);
   table.rows.push_back(row("tp 8, batch 8: output of a replica", s.node.throughput));
-  table.rows.push_back(row(
-      "tp 8: a prompt of 2048 tokens (prefill)", s.node.prefill(),
-      "arithmetic " + format(s.node.prefill_compute) + ", all-reduces " + format(s.node.prefill_all_reduce)));
+  table.rows.push_back(row("tp 8: a prompt of 2048 tokens (prefill)", s.node.prefill(),
+                           "arithmetic " + format(s.node.prefill_compute) + ", all-reduces " +
+                               format(s.node.prefill_all_reduce())));
   table.commands = {explain("decode.weight_read"), explain("decode.kv_read"), all_reduce(s.node.message),
                     explain("decode.prefill_compute"), all_reduce(s.node.message * ratio(kContext / kBatch))};
   return table;
@@ -126,7 +126,7 @@ DrillTable step_table(const Serving& s) {
 Seconds<> step_with(const Serving& s, double latency, std::int64_t context) {
   Question q = s.question;
   q.cluster.tiers.front().latency.value = seconds(latency);
-  return decode_cost(q, {kNode, kBatch, context}).step();
+  return decode_cost<double>(q, {kNode, kBatch, context}).step();
 }
 
 void add_thresholds(const Serving& s, Answer& a) {
@@ -150,18 +150,18 @@ BytesPerSecond<> least_bandwidth(const Serving& s) {
   const auto fits = [&](double bandwidth) {
     Question q = s.question;
     q.cluster.tiers.front().bandwidth.value = bytes_per_s(bandwidth);
-    return decode_cost(q, {kNode, kBatch, kContext}).step() <= kTokenLimit;
+    return decode_cost<double>(q, {kNode, kBatch, kContext}).step() <= kTokenLimit;
   };
   const double now = s.question.cluster.tiers.front().bandwidth.value.raw();
   return bytes_per_s(bisect(now / 1e4, now, fits).value_or(now));
 }
 
 void add_findings(const Serving& s, Answer& a) {
-  const DecodeCost& c = s.node;
+  const DecodeCost<>& c = s.node;
   const Tier& inner = s.question.cluster.tiers.front();
   const CommWay<>& ring = s.across.ways.front();
   a.binding = {"latency",
-               "latency binds: " + format_number(c.all_reduces) + " all-reduces of " +
+               "latency binds: " + format(c.all_reduces) + " all-reduces of " +
                    format(c.all_reduce.cost.total()) + " are " + format(c.communication()) + " of the " +
                    format(kTokenLimit) + " a token may take (" +
                    format_percent((c.all_reduce.cost.latency_term / c.all_reduce.cost.total()).raw()) +
@@ -191,7 +191,7 @@ void add_findings(const Serving& s, Answer& a) {
 }
 
 void add_risks(const Serving& s, Answer& a) {
-  const DecodeCost& c = s.node;
+  const DecodeCost<>& c = s.node;
   a.failure_modes = {
       {"prefill_interference",
        "prefill is bound by arithmetic (" + format(c.prefill_compute) + " of " + format(c.prefill()) +
@@ -241,7 +241,7 @@ std::optional<std::string> wrong_serving(const std::optional<Plan>& plan, const 
   if (auto product = wrong_product(*plan, kGpus)) return product;
   if (auto heads = wrong_heads(q, plan->tp)) return heads;
   const Estimator estimator(q);
-  const DecodeCost c = decode_cost(q, {plan->tp, kBatch, kContext});
+  const DecodeCost<> c = decode_cost<double>(q, {plan->tp, kBatch, kContext});
   const Bytes<> held = c.memory() / (1.0 * plan->pp * plan->cp);
   if (held > estimator.usable<double>()) {
     return "weights and cache are " + format(held) + " on each GPU, " + format(estimator.usable<double>()) +
