@@ -26,6 +26,9 @@ inline constexpr double kDefaultBatchTokens = 4194304.0;
 inline constexpr Bytes<> kReserveFixed = gibibytes(2);
 inline constexpr Ratio<> kReserveShare = ratio(0.04);
 
+/// Sequences that `serve` decodes together.
+inline constexpr std::int64_t kServeBatch = 1;
+
 /// Width of the gradients that `comm --params` reduces: bf16.
 inline constexpr Bytes<> kGradientWidth = bytes(2);
 

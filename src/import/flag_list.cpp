@@ -31,4 +31,10 @@ Result<CommQuestion> comm_question_from_flags(const FlagList& flags, const Catal
   return build_comm_question(spec, catalog);
 }
 
+Result<ServeQuestion> serve_question_from_flags(const FlagList& flags, const Catalog& catalog) {
+  ServeSpec spec;
+  if (auto error = fill(flags, serve_flags(), spec)) return *error;
+  return build_serve_question(spec, catalog);
+}
+
 }  // namespace shardplan

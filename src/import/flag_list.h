@@ -4,7 +4,7 @@
 //   Result<Question> q = question_from_flags(Purpose::kPlan, flags, catalog());
 //
 // For commands that the program itself holds (the drills) and for tests. Not here: what a flag means
-// (question.h, comm_question.h).
+// (question.h, comm_question.h, serve_question.h).
 #pragma once
 
 #include <string>
@@ -13,6 +13,7 @@
 
 #include "import/comm_question.h"
 #include "import/question.h"
+#include "import/serve_question.h"
 
 namespace shardplan {
 
@@ -20,5 +21,6 @@ using FlagList = std::vector<std::pair<std::string, std::string>>;
 
 Result<Question> question_from_flags(Purpose purpose, const FlagList& flags, const Catalog& catalog);
 Result<CommQuestion> comm_question_from_flags(const FlagList& flags, const Catalog& catalog);
+Result<ServeQuestion> serve_question_from_flags(const FlagList& flags, const Catalog& catalog);
 
 }  // namespace shardplan

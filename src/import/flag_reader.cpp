@@ -18,6 +18,20 @@ std::string quoted_flag_text(const std::string& typed) {
   return "\"" + (typed.size() > kLongest ? typed.substr(0, kLongest) + "..." : typed) + "\"";
 }
 
+Result<std::int64_t> read_whole(const char* flag, const std::string& typed, std::int64_t low,
+                                std::int64_t high) {
+  const std::string expected =
+      "a whole number between " + std::to_string(low) + " and " + std::to_string(high);
+  const std::optional<double> v = parse_number(typed);
+  if (!v || *v != std::floor(*v)) {
+    return Error{"bad_value", quoted_flag_text(typed) + " is not a whole number", flag, expected, ""};
+  }
+  if (*v < static_cast<double>(low) || *v > static_cast<double>(high)) {
+    return Error{"out_of_range", quoted_flag_text(typed) + " is out of range", flag, expected, ""};
+  }
+  return static_cast<std::int64_t>(*v);
+}
+
 const char* flag_name(FlagReader::Member flag) {
   for (const QuestionFlag& f : question_flags()) {
     if (f.text == flag) return f.flag;
@@ -43,19 +57,10 @@ FlagReader::Member FlagReader::first_told(std::initializer_list<Member> flags) c
 
 std::optional<std::int64_t> FlagReader::integer(Member flag, std::int64_t low, std::int64_t high) {
   if (!told(flag)) return std::nullopt;
-  const std::string& typed = *text(flag);
-  const std::string expected =
-      "a whole number between " + std::to_string(low) + " and " + std::to_string(high);
-  const std::optional<double> v = parse_number(typed);
-  if (!v || *v != std::floor(*v)) {
-    fail(flag, "bad_value", quoted_flag_text(typed) + " is not a whole number", expected);
-    return std::nullopt;
-  }
-  if (*v < static_cast<double>(low) || *v > static_cast<double>(high)) {
-    fail(flag, "out_of_range", quoted_flag_text(typed) + " is out of range", expected);
-    return std::nullopt;
-  }
-  return static_cast<std::int64_t>(*v);
+  const Result<std::int64_t> read = read_whole(flag_name(flag), *text(flag), low, high);
+  if (read) return *read;
+  fail(read.error());
+  return std::nullopt;
 }
 
 std::optional<std::int32_t> FlagReader::degree(Member flag) {

@@ -41,6 +41,10 @@ Result<Q> read_flag(const char* flag, const std::string& typed,
       ""};
 }
 
+/// The same for a count.
+Result<std::int64_t> read_whole(const char* flag, const std::string& typed, std::int64_t low,
+                                std::int64_t high);
+
 class FlagReader {
  public:
   using Member = QuestionSpec::Flag QuestionSpec::*;

@@ -40,11 +40,16 @@ std::int64_t told_degrees(const QuestionSpec& spec) {
   return product;
 }
 
-/// How many GPUs are meant when --gpus is not told: `memory` takes what its axes need, a search the usual
+/// Whether more than the told axes is asked for.
+bool is_search(const QuestionSpec& spec) {
+  return spec.purpose == Purpose::kPlan || (spec.purpose == Purpose::kServe && !spec.tp);
+}
+
+/// How many GPUs are meant when --gpus is not told: one layout takes what its axes need, a search the usual
 /// number unless the told axes do not fit into it.
 std::int64_t implied_gpus(const QuestionSpec& spec, std::int64_t usual) {
   const std::int64_t product = told_degrees(spec);
-  return spec.purpose == Purpose::kPlan && usual % product == 0 ? usual : product;
+  return is_search(spec) && usual % product == 0 ? usual : product;
 }
 
 void say_gpus(const QuestionSpec& spec, const std::string& why, Cluster& cluster) {
@@ -60,7 +65,7 @@ Result<Cluster> gpu_cluster(const QuestionSpec& spec, const Catalog& catalog,
   if (!device) return device.error();
   const std::int64_t usual = node.value_or((*device)->usual_gpus_per_node);
   Result<Cluster> cluster = usual_cluster(catalog, **device, gpus ? *gpus : implied_gpus(spec, usual), node);
-  if (cluster) say_gpus(spec, spec.purpose == Purpose::kPlan ? ", one node" : "", cluster.value());
+  if (cluster) say_gpus(spec, is_search(spec) ? ", one node" : "", cluster.value());
   return cluster;
 }
 

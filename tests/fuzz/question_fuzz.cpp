@@ -1,14 +1,17 @@
-// Feeds import/question.h: each line is a flag and its text; the answer is a question and its layout, or an
-// error. Flags that name files are left out: what stands in a file is fuzzed on its own.
+// Feeds import/question.h and import/serve_question.h: each line is a flag and its text; the answer is a
+// question and its layout, a question about serving, or an error. Flags that name files are left out: what
+// stands in a file is fuzzed on its own.
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "fuzz_one.h"
-#include "import/question.h"
+#include "import/serve_question.h"
 
 namespace {
 
-void take_line(std::string_view line, shardplan::QuestionSpec& spec) {
+/// Flags of either command: serve_flags() are the shared ones it reads and its own.
+void take_line(std::string_view line, shardplan::ServeSpec& spec) {
   const std::size_t space = line.find(' ');
   if (space == std::string_view::npos) return;
   for (const shardplan::QuestionFlag& f : shardplan::question_flags()) {
@@ -16,13 +19,17 @@ void take_line(std::string_view line, shardplan::QuestionSpec& spec) {
         f.text == &shardplan::QuestionSpec::model || f.text == &shardplan::QuestionSpec::cluster;
     if (!may_be_file && line.substr(0, space) == f.flag) spec.*f.text = std::string(line.substr(space + 1));
   }
+  for (const auto& [flag, text] :
+       {std::pair{"--batch", &shardplan::ServeSpec::batch}, {"--tpot-ms", &shardplan::ServeSpec::tpot_ms}}) {
+    if (line.substr(0, space) == flag) spec.*text = std::string(line.substr(space + 1));
+  }
 }
 
 }  // namespace
 
 int fuzz_one(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  shardplan::QuestionSpec spec;
+  shardplan::ServeSpec spec;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     take_line(text.substr(0, end), spec);
@@ -33,5 +40,7 @@ int fuzz_one(const std::uint8_t* data, std::size_t size) {
     const auto question = shardplan::build_question(spec, shardplan::catalog());
     if (question) static_cast<void>(static_cast<bool>(shardplan::default_memory_plan(*question)));
   }
+  spec.purpose = shardplan::Purpose::kServe;
+  static_cast<void>(static_cast<bool>(shardplan::build_serve_question(spec, shardplan::catalog())));
   return 0;
 }

@@ -1,0 +1,170 @@
+#include "reason/serve_findings.h"
+
+#include <algorithm>
+
+#include "reason/bisect.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+// How far a threshold is looked for.
+constexpr std::int64_t kLoadFactor = 64;
+constexpr double kLatencyFactor = 100;
+
+std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
+
+std::string load_words(const ServeQuestion& q) {
+  return count(q.batch) + (q.batch == 1 ? " sequence of " : " sequences of ") + count(q.context()) +
+         " tokens";
+}
+
+/// Terms of a step that are bought off by the same thing.
+struct Group {
+  std::string kind;
+  Seconds<> time;
+  std::string words;
+};
+
+std::vector<Group> step_groups(const ServeQuestion& q, const DecodeCost<>& c) {
+  const bool arithmetic = c.compute > c.weight_read;
+  const std::string cache = "reading the cache of " + format(c.kv_gpu);
+  const std::string weights = "reading " + format(c.weights_gpu) + " of weights and " + format(c.kv_gpu) +
+                              " of cache (" + format(c.weight_read) + " and " + format(c.kv_read) + ")";
+  std::vector<Group> groups{
+      {"hbm_bandwidth", arithmetic ? c.kv_read : c.weight_read + c.kv_read, arithmetic ? cache : weights}};
+  if (arithmetic) groups.push_back({"compute", c.compute, "matrix products"});
+  const std::string reduces = format(c.all_reduces) + " all-reduces of " + format(c.message);
+  groups.push_back({"latency", c.all_reduces * c.all_reduce.cost.latency_term, "steps of " + reduces});
+  groups.push_back({"link:" + q.question.cluster.tiers[c.all_reduce.paced_by].name,
+                    c.all_reduces * c.all_reduce.cost.bandwidth_term, "bytes of " + reduces});
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const Group& a, const Group& b) { return a.time > b.time; });
+  return groups;
+}
+
+std::string limit_words(const ServeQuestion& q, const ServePlan& p) {
+  if (!q.tpot_limit) return "";
+  const Seconds<> step = p.cost.step(), limit = *q.tpot_limit;
+  if (p.meets) return ". The limit of " + format(limit) + " leaves " + format(limit - step);
+  return ". The token is " + format(step - limit) + " over the limit of " + format(limit);
+}
+
+BindingConstraint of_time(const ServeQuestion& q, const ServePlan& p) {
+  const std::vector<Group> groups = step_groups(q, p.cost);
+  const Group& first = groups[0];
+  const Group& next = groups[1];
+  std::string text = first.kind + " binds: " + format(first.time) + " of the " + format(p.cost.step()) +
+                     " of a token are " + first.words;
+  if (next.time > seconds(0)) text += "; the next " + format(next.time) + " are " + next.words;
+  return {first.kind, text + limit_words(q, p), first.time.raw(), q.tpot_limit.value_or(p.cost.step()).raw(),
+          "s"};
+}
+
+BindingConstraint of_memory(const ServeQuestion& q, const ServePlan& p) {
+  const DecodeCost<>& c = p.cost;
+  if (c.weights_gpu > c.usable) {
+    return {"weights",
+            "weights bind: " + format(c.weights) + " over " + count(p.plan.tp) +
+                (p.plan.tp == 1 ? " GPU is " : " GPUs are ") + format(c.weights_gpu) + " each, usable is " +
+                format(c.usable),
+            c.weights_gpu.raw(), c.usable.raw(), "bytes"};
+  }
+  const Bytes<> left = c.usable - c.weights_gpu;
+  return {"kv_cache",
+          "kv_cache binds: the cache of " + load_words(q) + " is " + format(c.kv_gpu) +
+              " on each GPU, weights of " + format(c.weights_gpu) + " leave " + format(left) + " of " +
+              format(c.usable) + " usable: " + format_count(c.concurrency.raw()) +
+              (c.concurrency == ratio(1) ? " fits" : " fit"),
+          c.kv_gpu.raw(), left.raw(), "bytes"};
+}
+
+/// The first value beyond `now` at which the answer is another one.
+std::optional<std::int64_t> turn(const ServeQuestion& q, const Plan& plan, std::int64_t now, bool good,
+                                 std::int64_t ServeQuestion::*batch) {
+  const auto differs = [&](std::int64_t value) {
+    ServeQuestion other = q;
+    (batch != nullptr ? other.*batch : other.question.workload.sequence) = value;
+    const ServePlan p = serve_plan(other, plan);
+    return (p.fits && p.meets) != good;
+  };
+  return bisect_integer(now, good ? kLoadFactor * now : 1, differs);
+}
+
+std::string then_words(const ServeQuestion& q, const Plan& plan, bool good) {
+  const std::string replica = "tp " + count(plan.tp);
+  const std::string limit = q.tpot_limit ? " within " + format(*q.tpot_limit) + " a token" : "";
+  return good ? "from it on " + replica + " no longer serves" + limit
+              : "up to it " + replica + " serves" + limit;
+}
+
+std::optional<Threshold> latency_threshold(const ServeQuestion& q, const ServePlan& p) {
+  if (!q.tpot_limit || p.plan.tp == 1) return std::nullopt;
+  const std::size_t tier = p.cost.all_reduce.tier;
+  const double now = q.question.cluster.tiers[tier].latency.value.raw();
+  const auto at = bisect(now, kLatencyFactor * now, [&](double latency) {
+    ServeQuestion other = q;
+    other.question.cluster.tiers[tier].latency.value = seconds(latency);
+    return !serve_plan(other, p.plan).meets;
+  });
+  if (!at) return std::nullopt;
+  return Threshold{
+      tier == 0 ? "latency_intra_node" : "latency_inter_node", now, *at, "s",
+      "above it tp " + count(p.plan.tp) + " misses " + format(*q.tpot_limit) + " at batch " + count(q.batch)};
+}
+
+}  // namespace
+
+ServePlan serve_plan(const ServeQuestion& q, const Plan& plan) {
+  ServePlan p;
+  p.plan = plan;
+  p.cost = decode_cost<double>(q.question, decode_case(q, plan));
+  p.fits = p.cost.memory() <= p.cost.usable;
+  p.meets = !q.tpot_limit || p.cost.step() <= *q.tpot_limit;
+  return p;
+}
+
+BindingConstraint serve_binding(const ServeQuestion& q, const ServePlan& p) {
+  return p.fits ? of_time(q, p) : of_memory(q, p);
+}
+
+std::vector<Threshold> serve_thresholds(const ServeQuestion& q, const ServePlan& p) {
+  const bool good = p.fits && p.meets;
+  std::vector<Threshold> found;
+  if (good) {
+    if (auto latency = latency_threshold(q, p)) found.push_back(*latency);
+  }
+  const std::string then = then_words(q, p.plan, good);
+  if (const auto at = turn(q, p.plan, q.context(), good, nullptr)) {
+    found.push_back({"context", static_cast<double>(q.context()), static_cast<double>(*at), "tokens", then});
+  }
+  if (const auto at = turn(q, p.plan, q.batch, good, &ServeQuestion::batch)) {
+    found.push_back({"batch", static_cast<double>(q.batch), static_cast<double>(*at), "sequences", then});
+  }
+  return found;
+}
+
+std::vector<Unknown> serve_unknowns(const ServeQuestion& q, const ServePlan& p) {
+  const DecodeCost<>& c = p.cost;
+  std::vector<Unknown> found{
+      {"time_model",
+       "how far these times are from measured ones: one share of the peaks for kernels of any size",
+       "no error band is claimed: they have not been held against measured runs"}};
+  if (p.plan.tp > 1) {
+    found.push_back({"small_message_latency",
+                     "what one step of a small all-reduce takes; kernels made for it skip the ring",
+                     format(c.all_reduces * c.all_reduce.cost.latency_term) + " of the token"});
+  }
+  const bool room = q.tpot_limit && p.meets;
+  found.push_back({"kernel_launch", "the host's launches and the gaps between kernels are not counted",
+                   room ? format(*q.tpot_limit - c.step()) + " are left for them" : ""});
+  const Device& device = q.question.cluster.device;
+  found.push_back(
+      {"hbm_efficiency",
+       "what share of " + format(device.memory_bandwidth.value) +
+           " a matrix-vector product reaches; the figure itself is an assumption",
+       format(c.weight_read) + " at " + format_percent(device.efficiency.memory.value.raw()) + " of it"});
+  return found;
+}
+
+}  // namespace shardplan

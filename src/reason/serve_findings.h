@@ -1,0 +1,22 @@
+// What there is to say about one way to serve: what binds, which load or latency would change the answer,
+// what the formulas leave out. Shared by `serve` and the drills.
+//
+//   BindingConstraint b = serve_binding(question, plan);   // kind "latency", 13.44 ms of the 25 ms limit
+//
+// Private to reason/. Not here: which plan is best (serve_answer.h).
+#pragma once
+
+#include <vector>
+
+#include "reason/serve_answer.h"
+
+namespace shardplan {
+
+ServePlan serve_plan(const ServeQuestion& question, const Plan& plan);
+
+BindingConstraint serve_binding(const ServeQuestion& question, const ServePlan& plan);
+/// Latency of a link, context and batch, each alone, at which the plan turns from yes to no or back.
+std::vector<Threshold> serve_thresholds(const ServeQuestion& question, const ServePlan& plan);
+std::vector<Unknown> serve_unknowns(const ServeQuestion& question, const ServePlan& plan);
+
+}  // namespace shardplan

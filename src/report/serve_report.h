@@ -1,0 +1,17 @@
+// The answer of `shardplan serve`, as text and as JSON, from one value.
+#pragma once
+
+#include <string>
+
+#include "reason/serve_answer.h"
+#include "report/explain.h"
+#include "report/json_values.h"
+
+namespace shardplan {
+
+std::string serve_text(const ServeAnswer& answer);
+Json serve_json(const ServeAnswer& answer);
+/// The results that the answer shows of a plan, for --explain.
+TraceRoots serve_roots(const DecodeCost<Traced>& cost);
+
+}  // namespace shardplan

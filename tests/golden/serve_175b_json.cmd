@@ -1,0 +1,1 @@
+shardplan serve --params 175 --layers 96 --hidden 12288 --heads 96 --seq 2048 --gpus 64 --batch 8 --tpot-ms 25 --json

@@ -1,0 +1,1 @@
+shardplan serve --preset llama3-8b --batch 0

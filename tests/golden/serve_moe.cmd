@@ -1,0 +1,1 @@
+shardplan serve --preset mixtral-8x7b --tp 2
