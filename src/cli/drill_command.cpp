@@ -25,6 +25,11 @@ DrillReader reader() {
             Result<CommQuestion> question = comm_question_from_flags(command.flags, catalog());
             assert(question);
             return std::move(question).value();
+          },
+          [](const DrillCommand& command) {
+            Result<ServeQuestion> question = serve_question_from_flags(command.flags, catalog());
+            assert(question);
+            return std::move(question).value();
           }};
 }
 

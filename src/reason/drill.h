@@ -20,6 +20,7 @@
 
 #include "catalog/communication.h"
 #include "catalog/question.h"
+#include "catalog/serving.h"
 #include "reason/answer.h"
 
 namespace shardplan {
@@ -39,6 +40,7 @@ DrillCommand with(DrillCommand command, const std::string& flag, const std::stri
 struct DrillReader {
   std::function<Question(const DrillCommand&)> question;
   std::function<CommQuestion(const DrillCommand&)> communication;
+  std::function<ServeQuestion(const DrillCommand&)> serving;
 };
 
 /// A number with its unit in SI: "bytes", "s", "bytes/s", "FLOP/s", "tokens", "GPUs", "ratio".

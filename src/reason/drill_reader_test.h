@@ -25,6 +25,11 @@ inline DrillReader test_reader() {
             const auto question = comm_question_from_flags(command.flags, catalog());
             EXPECT_TRUE(question) << text(command) << ": " << question.error().message;
             return question.value();
+          },
+          [](const DrillCommand& command) {
+            const auto question = serve_question_from_flags(command.flags, catalog());
+            EXPECT_TRUE(question) << text(command) << ": " << question.error().message;
+            return question.value();
           }};
 }
 

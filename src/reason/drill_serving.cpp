@@ -1,6 +1,7 @@
 // Drill 2, scenario D: serve 175 B parameters under 25 ms for each output token.
 #include "reason/drill_parallelism.h"
 #include "reason/drill_parts.h"
+#include "reason/serve_findings.h"
 #include "units/format.h"
 
 namespace shardplan::drill {
@@ -10,16 +11,17 @@ namespace {
 constexpr Seconds<> kTokenLimit = milliseconds(25);
 constexpr std::int64_t kGpus = 64, kNode = 8, kBatch = 8, kContext = 2048;
 
-DrillCommand shape(std::int64_t tensor) {
-  return {"memory",
+DrillCommand serve(std::int64_t tensor, std::int64_t batch) {
+  return {"serve",
           {{"--params", "175"},
            {"--layers", "96"},
            {"--hidden", "12288"},
            {"--heads", "96"},
-           {"--seq", "2048"},
-           {"--gpus", std::to_string(tensor)},
+           {"--seq", std::to_string(kContext)},
+           {"--gpus", std::to_string(kGpus)},
            {"--tp", std::to_string(tensor)},
-           {"--zero", "0"}}};
+           {"--batch", std::to_string(batch)},
+           {"--tpot-ms", format_number((kTokenLimit / milliseconds(1)).raw())}}};
 }
 
 DrillCommand all_reduce(Bytes<> message) {
@@ -38,45 +40,37 @@ DrillCommand all_reduce_two_tiers(std::int64_t ranks, Bytes<> message) {
            {"--bytes", format_plain(message.raw())}}};
 }
 
-/// A formula whose worked example is this scenario.
-DrillCommand explain(const char* formula) { return {"explain", {{formula, ""}}}; }
-
-/// The cluster of all 64 GPUs, whatever a replica takes of it.
-Question cluster_question(const DrillReader& reader) {
-  return reader.question(with(with(shape(kNode), "--gpus", std::to_string(kGpus)), "--zero", "3"));
-}
-
 struct Serving {
+  ServeQuestion asked;  // tp 8 at batch 8, on the cluster of all 64 GPUs
   Question question;
-  Bytes<> usable;
   DecodeCost<> node, one;    // tp 8 at batch 8 and at batch 1
   DecodeCost<> half, twice;  // tp 4 and tp 16 at batch 8
   CommCost<> across;         // one all-reduce over 16 GPUs, both ways
 };
 
 Serving prepare(const DrillReader& reader) {
+  const auto cost = [&](std::int64_t tensor, std::int64_t batch) {
+    const ServeQuestion q = reader.serving(serve(tensor, batch));
+    return decode_cost<double>(q.question, {tensor, q.batch, q.context()});
+  };
   Serving s;
-  s.question = cluster_question(reader);
-  const Estimator estimator(s.question);
-  s.usable = estimator.usable<double>();
-  s.node = decode_cost<double>(s.question, {kNode, kBatch, kContext});
-  s.one = decode_cost<double>(s.question, {kNode, 1, kContext});
-  s.half = decode_cost<double>(s.question, {kNode / 2, kBatch, kContext});
-  s.twice = decode_cost<double>(s.question, {2 * kNode, kBatch, kContext});
+  s.asked = reader.serving(serve(kNode, kBatch));
+  s.question = s.asked.question;
+  s.node = cost(kNode, kBatch);
+  s.one = cost(kNode, 1);
+  s.half = cost(kNode / 2, kBatch);
+  s.twice = cost(2 * kNode, kBatch);
   s.across = comm_cost<double>(reader.communication(all_reduce_two_tiers(2 * kNode, s.node.message)));
   return s;
 }
 
 DrillTable weight_table(const Serving& s) {
-  DrillTable table{
-      "memory of a replica on one node (the weights line of the command; the rest is training's)",
-      {},
-      {shape(kNode), explain("decode.kv_bytes_per_token")}};
-  table.rows = {row("weights, bf16", s.node.weights, "one GPU has " + format(s.usable) + " usable"),
+  DrillTable table{"memory of a replica on one node", {}, {serve(kNode, kBatch)}};
+  table.rows = {row("weights, bf16", s.node.weights, "one GPU has " + format(s.node.usable) + " usable"),
                 row("on each of 8 GPUs", s.node.weights_gpu),
                 row("key-value cache of a token", s.node.kv_token),
                 row("cache of 8 x 2048 tokens, on each GPU", s.node.kv_gpu),
-                row("together on each GPU", s.node.memory(), "of " + format(s.usable) + " usable")};
+                row("together on each GPU", s.node.memory(), "of " + format(s.node.usable) + " usable")};
   return table;
 }
 
@@ -118,31 +112,9 @@ DrillTable step_table(const Serving& s) {
   table.rows.push_back(row("tp 8: a prompt of 2048 tokens (prefill)", s.node.prefill(),
                            "arithmetic " + format(s.node.prefill_compute) + ", all-reduces " +
                                format(s.node.prefill_all_reduce())));
-  table.commands = {explain("decode.weight_read"), explain("decode.kv_read"), all_reduce(s.node.message),
-                    explain("decode.prefill_compute"), all_reduce(s.node.message * ratio(kContext / kBatch))};
+  table.commands = {serve(kNode / 2, kBatch), serve(kNode, 1), serve(kNode, kBatch),
+                    serve(2 * kNode, kBatch)};
   return table;
-}
-
-Seconds<> step_with(const Serving& s, double latency, std::int64_t context) {
-  Question q = s.question;
-  q.cluster.tiers.front().latency.value = seconds(latency);
-  return decode_cost<double>(q, {kNode, kBatch, context}).step();
-}
-
-void add_thresholds(const Serving& s, Answer& a) {
-  const double latency = s.question.cluster.tiers.front().latency.value.raw();
-  if (const auto at =
-          bisect(latency, 10 * latency, [&](double l) { return step_with(s, l, kContext) > kTokenLimit; })) {
-    a.thresholds.push_back({"latency_intra_node", latency, *at, "s",
-                            "above it tp 8 misses " + format(kTokenLimit) + " at batch " + count(kBatch)});
-  }
-  if (const auto at = bisect_integer(kContext, 64 * kContext, [&](std::int64_t context) {
-        return step_with(s, latency, context) > kTokenLimit;
-      })) {
-    a.thresholds.push_back({"context", static_cast<double>(kContext), static_cast<double>(*at), "tokens",
-                            "from it on reading the cache makes tp 8 miss " + format(kTokenLimit) +
-                                " at batch " + count(kBatch)});
-  }
 }
 
 /// Bandwidth inside the node at which the byte part of the all-reduces would use up what the limit leaves.
@@ -204,15 +176,6 @@ void add_risks(const Serving& s, Answer& a) {
        "the limit leaves " + format(kTokenLimit - c.step()) + " at batch 8 for all that is left out",
        "time for each token creeps over " + format(kTokenLimit) + " as contexts grow",
        "time between tokens against tokens in the cache"}};
-  a.unknowns = {unknown("small_message_latency",
-                        "what one step of a small all-reduce takes; kernels made for it skip the ring",
-                        format(c.all_reduces * c.all_reduce.cost.latency_term) + " of the token"),
-                unknown("kernel_launch", "the host's launches and the gaps between kernels are not counted",
-                        format(kTokenLimit - c.step()) + " are left for them"),
-                unknown("hbm_efficiency",
-                        "what share of " + format(s.question.cluster.device.memory_bandwidth.value) +
-                            " a matrix-vector product reaches; the figure itself is an assumption",
-                        format(c.weight_read) + " at the full rate")};
 }
 
 }  // namespace
@@ -227,7 +190,9 @@ DrillSolution solve_serving(const DrillReader& reader) {
   solution.plan = plan;
   add_findings(s, solution.findings);
   add_risks(s, solution.findings);
-  add_thresholds(s, solution.findings);
+  const ServePlan served = serve_plan(s.asked, plan);
+  solution.findings.thresholds = serve_thresholds(s.asked, served);
+  solution.findings.unknowns = serve_unknowns(s.asked, served);
   solution.figures = {row("all-reduces of a token", s.node.communication()),
                       row("one all-reduce", s.node.all_reduce.cost.total()), row("a token", s.node.step())};
   solution.tables = {weight_table(s), message_table(s), step_table(s), across_table(s)};
@@ -235,17 +200,15 @@ DrillSolution solve_serving(const DrillReader& reader) {
 }
 
 std::optional<std::string> wrong_serving(const std::optional<Plan>& plan, const DrillReader& reader) {
-  const Question q = cluster_question(reader);
+  const Question q = reader.serving(serve(kNode, kBatch)).question;
   if (!plan)
     return "a plan exists: tp " + count(kNode) + " in each node, " + count(kGpus / kNode) + " replicas";
   if (auto product = wrong_product(*plan, kGpus)) return product;
   if (auto heads = wrong_heads(q, plan->tp)) return heads;
-  const Estimator estimator(q);
   const DecodeCost<> c = decode_cost<double>(q, {plan->tp, kBatch, kContext});
   const Bytes<> held = c.memory() / (1.0 * plan->pp * plan->cp);
-  if (held > estimator.usable<double>()) {
-    return "weights and cache are " + format(held) + " on each GPU, " + format(estimator.usable<double>()) +
-           " usable";
+  if (held > c.usable) {
+    return "weights and cache are " + format(held) + " on each GPU, " + format(c.usable) + " usable";
   }
   if (c.step() > kTokenLimit) {
     return "tp " + count(plan->tp) + " takes " + format(c.step()) + " for each token at batch " +
