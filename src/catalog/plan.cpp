@@ -1,11 +1,14 @@
 #include "catalog/plan.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace shardplan {
 namespace {
 
-constexpr std::array<const char*, 3> kRecomputeNames{"none", "selective", "full"};
+constexpr std::array<const char*, kModuleCount> kModuleNames{
+    "core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"};
 constexpr std::array<const char*, 6> kScheduleNames{"gpipe", "1f1b", "interleaved",
                                                     "zb-h1", "zb-v", "dualpipe"};
 
@@ -17,12 +20,58 @@ std::optional<Enum> named_value(std::string_view text, const std::array<const ch
   return std::nullopt;
 }
 
+std::optional<std::int32_t> layers_after(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  text.remove_prefix(prefix.size());
+  std::int32_t layers = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), layers);
+  if (error != std::errc{} || end != text.data() + text.size() || layers < 1) return std::nullopt;
+  return layers;
+}
+
 }  // namespace
 
-const char* name(Recompute recompute) { return kRecomputeNames[static_cast<std::size_t>(recompute)]; }
+const char* name(Module module) {
+  std::size_t bit = 0;
+  while ((static_cast<unsigned>(module) >> bit) > 1) ++bit;
+  return kModuleNames[bit];
+}
+std::string name(const Recompute& recompute) {
+  if (recompute == Recompute::kNone) return "none";
+  if (recompute == Recompute::kSelective) return "selective";
+  if (recompute == Recompute::kFull) return "full";
+  if (recompute.kind == Recompute::Kind::kBlock) return "full:" + std::to_string(recompute.layers);
+  if (recompute.kind == Recompute::Kind::kUniform) return "uniform:" + std::to_string(recompute.layers);
+  std::string text;
+  for (std::size_t i = 0; i < kModuleNames.size(); ++i) {
+    if ((recompute.modules >> i) & 1) text += (text.empty() ? "" : ",") + std::string(kModuleNames[i]);
+  }
+  return text;
+}
 const char* name(Schedule schedule) { return kScheduleNames[static_cast<std::size_t>(schedule)]; }
 std::optional<Recompute> recompute_named(std::string_view text) {
-  return named_value<Recompute>(text, kRecomputeNames);
+  if (text == "none") return Recompute::kNone;
+  if (text == "selective") return Recompute::kSelective;
+  if (text == "full") return Recompute::kFull;
+  if (const auto layers = layers_after(text, "full:")) return Recompute::block(*layers);
+  if (const auto layers = layers_after(text, "uniform:")) return Recompute::uniform(*layers);
+  std::uint8_t modules = 0;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const auto module = module_named(text.substr(0, comma));
+    if (!module) return std::nullopt;
+    modules = static_cast<std::uint8_t>(modules | static_cast<std::uint8_t>(*module));
+    if (comma == std::string_view::npos) return Recompute::of_modules(modules);
+    text.remove_prefix(comma + 1);
+  }
+}
+std::optional<Module> module_named(std::string_view text) {
+  std::string spelled(text);
+  std::replace(spelled.begin(), spelled.end(), '-', '_');
+  for (std::size_t i = 0; i < kModuleNames.size(); ++i) {
+    if (spelled == kModuleNames[i]) return static_cast<Module>(1U << i);
+  }
+  return std::nullopt;
 }
 std::optional<Schedule> schedule_named(std::string_view text) {
   return named_value<Schedule>(text, kScheduleNames);

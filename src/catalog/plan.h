@@ -14,11 +14,54 @@
 
 namespace shardplan {
 
-enum class Recompute : std::int8_t { kNone, kSelective, kFull };
+/// Parts of a layer that can be run again in the backward pass, each a bit; names as Megatron spells them.
+enum class Module : std::uint8_t {
+  kCoreAttention = 1,
+  kMoeActivation = 2,
+  kLayerNorm = 4,
+  kMlaUpProjection = 8,
+  kMlp = 16,
+  kMoe = 32,
+  kSharedExperts = 64,
+};
+inline constexpr int kModuleCount = 7;
+const char* name(Module module);
+
+/// Which forward work is run again instead of kept. Three are common enough to be searched and have names.
+struct Recompute {
+  enum class Kind : std::int8_t {
+    kNone,
+    kModules,  // parts of every layer
+    kBlock,    // the first `layers` layers of every chunk, whole; the others are kept
+    kUniform,  // every layer, in groups of `layers` that keep one input
+  };
+  Kind kind = Kind::kNone;
+  std::uint8_t modules = 0;
+  std::int32_t layers = 0;
+
+  static const Recompute kNone, kSelective, kFull;
+
+  static constexpr Recompute of_modules(std::uint8_t modules) { return {Kind::kModules, modules, 0}; }
+  static constexpr Recompute block(std::int32_t layers) { return {Kind::kBlock, 0, layers}; }
+  static constexpr Recompute uniform(std::int32_t layers) { return {Kind::kUniform, 0, layers}; }
+
+  auto operator<=>(const Recompute&) const = default;
+  bool has(Module module) const { return (modules & static_cast<std::uint8_t>(module)) != 0; }
+  /// Whole layers are run again, some or all.
+  bool whole_layers() const { return kind == Kind::kBlock || kind == Kind::kUniform; }
+};
+inline constexpr Recompute Recompute::kNone{};
+inline constexpr Recompute Recompute::kSelective =
+    Recompute::of_modules(static_cast<std::uint8_t>(Module::kCoreAttention));
+inline constexpr Recompute Recompute::kFull = Recompute::uniform(1);
+
 enum class Schedule : std::int8_t { kGpipe, k1F1B, kInterleaved, kZbH1, kZbV, kDualPipe };
-const char* name(Recompute recompute);
+/// As --recompute takes it: "none", "selective", "full", "full:4", "uniform:2", "layernorm,moe_act".
+std::string name(const Recompute& recompute);
 const char* name(Schedule schedule);
+/// Of any spelling that means one; nothing where it means none. "-" and "_" are alike.
 std::optional<Recompute> recompute_named(std::string_view text);
+std::optional<Module> module_named(std::string_view text);
 std::optional<Schedule> schedule_named(std::string_view text);
 
 struct Plan {
@@ -33,7 +76,7 @@ struct Plan {
   std::int32_t grad_accumulation = 1;  // micro-batches a replica runs in a step
   std::int32_t interleave = 1;         // model chunks a pipeline rank holds
   Schedule schedule = Schedule::k1F1B;
-  Recompute recompute = Recompute::kNone;
+  Recompute recompute;
   bool sequence_parallel = false;
 
   auto operator<=>(const Plan&) const = default;
@@ -49,6 +92,11 @@ struct FixedAxes {
   std::optional<bool> sequence_parallel;
   bool operator==(const FixedAxes&) const = default;
 };
+
+/// The fewest micro-batches with which a schedule runs as drawn. DualPipe fills from both ends.
+inline std::int32_t filling_micro_batches(const Plan& plan) {
+  return plan.schedule == Schedule::kDualPipe ? 2 * plan.pp : plan.pp;
+}
 
 /// "dp2·tp8·pp4·z1·mb1·ga8·selective"; axes of degree 1 are left out, dp is always there.
 std::string canonical(const Plan& plan);

@@ -53,24 +53,29 @@ struct NormActivations {
     Ratio<N> tensor_sequence;
     Ratio<N> output_sequence;
     Ratio<N> masks;
+    Ratio<N> outputs;
   };
-  static constexpr std::array<std::string_view, 5> symbols{"T", "h", "t_s", "t_o", "m"};
-  static constexpr std::array<std::string_view, 5> inputs{
-      "tokens", "hidden size",
+  static constexpr std::array<std::string_view, 6> symbols{"T", "h", "t_s", "t_o", "m", "n_o"};
+  static constexpr std::array<std::string_view, 6> inputs{
+      "tokens",
+      "hidden size",
       "degree that divides the sequence: tensor parallel with sequence parallelism, else 1",
-      "degree that divides the kept output: the same, or 1 where it is kept gathered", "dropout masks"};
+      "degree that divides the kept output: the same, or 1 where it is kept gathered",
+      "dropout masks",
+      "outputs kept: 1, or 0 where the norm is recomputed"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto one = in.tokens * in.hidden * kept::constant<N>(kept::kActivation);
-    return named("norm input", one / in.tensor_sequence) + named("norm output", one / in.output_sequence) +
+    return named("norm input", one / in.tensor_sequence) +
+           named("norm output", in.outputs * one / in.output_sequence) +
            named("dropout mask",
                  in.masks * in.tokens * in.hidden * kept::constant<N>(kept::kMask) / in.tensor_sequence);
   }
   static constexpr std::array examples{
-      Example<NormActivations>{{ratio(4096), ratio(8192), ratio(1), ratio(1), ratio(0)},
+      Example<NormActivations>{{ratio(4096), ratio(8192), ratio(1), ratio(1), ratio(0), ratio(1)},
                                134217728.0,
                                "two tensors of 4096 x 8192 x 2 bytes: 2 x 64 MiB"},
-      Example<NormActivations>{{ratio(4096), ratio(512), ratio(1), ratio(1), ratio(1)},
+      Example<NormActivations>{{ratio(4096), ratio(512), ratio(1), ratio(1), ratio(1), ratio(1)},
                                10485760.0,
                                "Megatron's 345M-like test: 4096 x 512 x (2 + 2 + 1) bytes"}};
 };
@@ -220,10 +225,11 @@ struct MoeActivations {
     Ratio<N> expert_tensor;
     Ratio<N> unweighted;
     Ratio<N> gathered_ranks;
+    Ratio<N> activations;
   };
-  static constexpr std::array<std::string_view, 9> symbols{"T_r", "E",   "k",   "h",  "f_e",
-                                                           "g",   "t_e", "n_u", "n_g"};
-  static constexpr std::array<std::string_view, 9> inputs{
+  static constexpr std::array<std::string_view, 10> symbols{"T_r", "E",   "k",   "h",   "f_e",
+                                                            "g",   "t_e", "n_u", "n_g", "n_a"};
+  static constexpr std::array<std::string_view, 10> inputs{
       "routed tokens: tokens entering the dispatcher on this rank",
       "experts",
       "experts a token",
@@ -232,7 +238,8 @@ struct MoeActivations {
       "matrices of the first projection",
       "tensor-parallel degree of an expert",
       "copies of the activation before the router's weight, where that is a kernel of its own",
-      "ranks whose tokens are gathered before they are picked, 0 where tokens are sent"};
+      "ranks whose tokens are gathered before they are picked, 0 where tokens are sent",
+      "activation outputs kept: 1, or 0 where the activation is recomputed"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);
@@ -243,12 +250,14 @@ struct MoeActivations {
            named("permuted tokens", rows * in.hidden * element) +
            named("row map", in.routed_tokens * in.experts * kept::constant<N>(kept::kRowMap) +
                                 rows * kept::constant<N>(kept::kRouteEntry)) +
-           named("first projection", in.matrices * projection) + named("activation", projection) +
+           named("first projection", in.matrices * projection) +
+           named("activation", in.activations * projection) +
            named("unweighted activation", in.unweighted * projection) +
            named("gathered tokens", in.gathered_ranks * in.routed_tokens * in.hidden * element);
   }
   static constexpr std::array examples{Example<MoeActivations>{
-      {ratio(4096), ratio(8), ratio(2), ratio(4096), ratio(14336), ratio(2), ratio(1), ratio(0), ratio(0)},
+      {ratio(4096), ratio(8), ratio(2), ratio(4096), ratio(14336), ratio(2), ratio(1), ratio(0), ratio(0),
+       ratio(1)},
       772243456.0,
       "mixtral-8x7b: 4096 x 8 x 9 + 8192 x 4096 x 2 + (4096 x 8 x 4 + 8192 x 8) + 3 x 8192 x 14336 x 2 bytes"}};
 };

@@ -158,12 +158,47 @@ Estimate Estimator::complete(const Plan& plan, const MemoryBreakdown<>& memory, 
   const auto& peak = question_.cluster.device.peak[static_cast<std::size_t>(question_.workload.precision)];
   const Flops<> possible = e.step * peak->value * ratio(d(plan.gpus()));
   e.mfu = needed / possible;
-  Flops<> again = flops(0);
-  if (plan.recompute == Recompute::kFull)
-    again = flops(step_tokens * (work::kMultiplyAdd * matmul + attention));
-  if (plan.recompute == Recompute::kSelective) again = flops(step_tokens * attention);
-  e.hfu = (needed + again) / possible;
+  e.hfu = (needed + flops(step_tokens * recomputed_flops_per_token(plan, matmul, attention))) / possible;
   return e;
+}
+
+double Estimator::recomputed_flops_per_token(const Plan& plan, double matmul, double attention) const {
+  const auto layers = static_cast<std::int64_t>(question_.model.layers.size());
+  if (plan.recompute.whole_layers()) {
+    const double all = work::kMultiplyAdd * matmul + attention;
+    return plan.recompute.kind == Recompute::Kind::kUniform ? all
+                                                            : all * d(recomputed_count(plan)) / d(layers);
+  }
+  double again = plan.recompute.has(Module::kCoreAttention) ? attention : 0;
+  for (std::size_t k = 0; plan.recompute.modules != 0 && k < kinds_.kinds.size(); ++k) {
+    const LayerOps& ops = kinds_.kinds[k];
+    for (const Gemm& gemm : ops.gemms) {
+      if ((gemm.modules & plan.recompute.modules) == 0) continue;
+      const bool expert = gemm.cut == GemmCut::kExpertColumn || gemm.cut == GemmCut::kExpertRow;
+      again += d(kinds_.count(k, 0, layers)) * work::kMultiplyAdd * gemm.in * gemm.out *
+               (expert ? ops.top_k : 1.0);
+    }
+  }
+  return again;
+}
+
+double Estimator::recomputed_share(const Plan& plan, std::size_t kind) const {
+  const auto layers = static_cast<std::int64_t>(question_.model.layers.size());
+  std::int64_t count = 0;
+  for (std::int64_t chunk = 0; chunk < all_chunks(plan); ++chunk) {
+    const LayerRange again = recomputed_layers(plan, chunk_layers(layers, plan, chunk));
+    count += kinds_.count(kind, again.first, again.last);
+  }
+  return d(count) / d(kinds_.count(kind, 0, layers));
+}
+
+std::int64_t Estimator::recomputed_count(const Plan& plan) const {
+  const auto layers = static_cast<std::int64_t>(question_.model.layers.size());
+  std::int64_t count = 0;
+  for (std::int64_t chunk = 0; chunk < all_chunks(plan); ++chunk) {
+    count += recomputed_layers(plan, chunk_layers(layers, plan, chunk)).count();
+  }
+  return count;
 }
 
 #define SHARDPLAN_INSTANTIATE(N)                                      \

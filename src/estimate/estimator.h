@@ -67,6 +67,11 @@ class Estimator {
   struct LayerTime;
   template <class N>
   struct Rates;
+  /// One micro-batch on the average stage, whole and split as the schedules split it.
+  template <class N>
+  struct StagePasses {
+    Seconds<N> all{}, forward{}, weight{};
+  };
 
   bool second_gradient_sharded(const Framework::ExtraGradient& extra, const Plan& plan) const;
   bool keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const;
@@ -87,6 +92,13 @@ class Estimator {
   Bytes<N> loss_bytes(const Plan& plan) const;
   template <class N>
   Bytes<N> layer_backward(const Plan& plan, const LayerOps& ops) const;
+  /// What one layer's backward pass brings back of that which was not kept.
+  template <class N>
+  Bytes<N> recomputed_bytes(const Plan& plan, std::size_t kind) const;
+  template <class N>
+  Ratio<N> chunks_alive(const Plan& plan, int stage, int piece) const;
+  template <class N>
+  Bytes<N> layer_inputs(const Plan& plan) const;
   template <class N>
   Bytes<N> gathered_layer(const Plan& plan, const LayerOps& ops) const;
   template <class N>
@@ -123,13 +135,25 @@ class Estimator {
   LayerTime<N> layer_time(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
                           const std::vector<Link<N>>& links, TimeBreakdown<N>& time) const;
   template <class N>
-  void logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>& forward, Seconds<N>& backward) const;
+  static void add_layer_terms(const LayerTime<N>& l, const Ratio<N>& n, const Ratio<N>& passes,
+                              TimeBreakdown<N>& time);
+  template <class N>
+  void logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>& forward, Seconds<N>& backward,
+                   Seconds<N>& weight) const;
   template <class N>
   void add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links, const Seconds<N>& forward,
                          const Seconds<N>& backward, TimeBreakdown<N>& time) const;
   template <class N>
   void add_pipeline(const Plan& plan, const std::array<double, kDistinctLayersMax>& layer_seconds,
-                    const Seconds<N>& head, const Seconds<N>& average, TimeBreakdown<N>& time) const;
+                    const Seconds<N>& head, const StagePasses<N>& average, TimeBreakdown<N>& time) const;
+  template <class N>
+  Seconds<N> bubble(const Plan& plan, const StagePasses<N>& average) const;
+  template <class N>
+  void add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) const;
+  double slowest_rank(const Plan& plan, const std::array<double, kDistinctLayersMax>& layer_seconds,
+                      double head) const;
+  template <class N>
+  void add_recompute(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
   template <class N>
   const std::vector<Link<N>>& links() const;
   template <class N>
@@ -137,6 +161,10 @@ class Estimator {
     const auto& share = question_.cluster.device.efficiency.contention;
     return leaf<N>("contention", share.value, share.source);
   }
+  /// Layers of the model that are run again whole.
+  std::int64_t recomputed_count(const Plan& plan) const;
+  double recomputed_share(const Plan& plan, std::size_t kind) const;
+  double recomputed_flops_per_token(const Plan& plan, double matmul, double attention) const;
   double model_flops_forward_per_token(double& attention) const;
 
   const Question& question_;

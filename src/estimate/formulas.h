@@ -9,6 +9,7 @@
 #include "cost/decode.h"
 #include "cost/memory_peak.h"
 #include "cost/pipeline.h"
+#include "cost/schedules.h"
 #include "cost/state.h"
 #include "formula/registry.h"
 
@@ -27,7 +28,8 @@ using AllFormulas =
                 BackwardWindow, ExposedTime,
                 RequiredBandwidth,                                                                 //
                 GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
-                PipelineBubble, StageImbalance, PipelineSends,                                     //
+                PipelineBubble, StageImbalance, PipelineSends, InFlightZeroBubble, InFlightV,
+                InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
                 KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead,
                 DecodeKvRead, DecodeCompute, PrefillCompute, DecodeThroughput>;
 

@@ -100,9 +100,12 @@ void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>&
     if (expert)
       rows = routed * leaf<N>("rows of one expert for each routed token", ops.top_k * plan.etp / groups,
                               "balanced routing");
-    layer.gemm_forward += gemm_time<N>(rates, groups, rows, out, in);
-    layer.gemm_backward +=
-        gemm_time<N>(rates, groups, rows, in, out) + gemm_time<N>(rates, groups, in, out, rows);
+    const Seconds<N> forward = gemm_time<N>(rates, groups, rows, out, in);
+    const Seconds<N> weight = gemm_time<N>(rates, groups, in, out, rows);
+    layer.gemm_forward += forward;
+    layer.gemm_backward += gemm_time<N>(rates, groups, rows, in, out) + weight;
+    layer.gemm_weight += weight;
+    if ((gemm.modules & plan.recompute.modules) != 0) layer.recompute += forward;
   }
 }
 
@@ -160,6 +163,43 @@ void Estimator::add_memory_bound(const Plan& plan, const LayerOps& ops, const Ra
   layer.launch = idle(layer.forward(), kernels) + idle(layer.backward(), kBackwardPasses * kernels);
 }
 
+/// Forward work that the backward pass does again. The matrix products of modules are counted where they are.
+template <class N>
+void Estimator::add_recompute(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
+                              LayerTime<N>& layer) const {
+  const Recompute& again = plan.recompute;
+  if (again.whole_layers()) {
+    layer.recompute = layer.forward() + layer.tensor + layer.expert + layer.context_forward_exposed;
+    return;
+  }
+  if (again.has(Module::kCoreAttention)) layer.recompute += layer.attention_forward;
+  if (again == Recompute::kNone || again == Recompute::kSelective) return;
+  const double sharers = plan.sequence_parallel ? plan.tp : 1;
+  const bool moe = ops.experts > 0, whole_moe = moe && again.has(Module::kMoe);
+  const bool mlp = !moe && ops.mlp_matrices > 0 && again.has(Module::kMlp);
+  const bool shared = ops.shared_width > 0 && (whole_moe || again.has(Module::kSharedExperts));
+  const double passes = again.has(Module::kLayerNorm) ? (ops.mlp_matrices > 0 ? 2 : 1) * kNormPasses : 0.0;
+  double inner = 0;
+  if (ops.latent_attention && again.has(Module::kMlaUpProjection)) {
+    inner += kRotaryPasses * (ops.query_width + ops.kv_width) / plan.tp;
+  }
+  if (mlp) inner += (ops.mlp_matrices + 1) * ops.mlp_width / plan.tp;
+  if (shared) inner += (ops.mlp_matrices + 1) * ops.shared_width / plan.tp;
+  if (whole_moe) inner += ops.top_k / sharers * kPermutePasses * d(question_.model.hidden);
+  if (moe && (whole_moe || again.has(Module::kMoeActivation))) {
+    inner += ops.top_k / sharers * (ops.mlp_matrices + 1) * ops.expert_width;
+  }
+  layer.recompute += call<MemoryBoundTime>(MemoryBoundTime::In<N>{
+      micro_batch_tokens<N>(plan), leaf<N>("passes over the residual stream", passes, "recomputed norms"),
+      leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+      leaf<N>("sequence-parallel degree", sharers, "plan"),
+      leaf<N>("inner elements read and written a token", inner, model_source_), rates.activation,
+      rates.memory});
+  if (whole_moe) layer.recompute += layer.expert;
+  // A layer's collective of the MLP is one of its two of each direction.
+  if (mlp || shared || (whole_moe && plan.etp > 1)) layer.recompute += layer.tensor / Ratio<N>(N(2.0));
+}
+
 template <class N>
 void Estimator::add_layer_collectives(const Plan& plan, const LayerOps& ops,
                                       const std::vector<Link<N>>& links, LayerTime<N>& layer,
@@ -215,17 +255,13 @@ Estimator::LayerTime<N> Estimator::layer_time(const Plan& plan, const LayerOps& 
   add_attention<N>(plan, ops, rates, layer);
   add_memory_bound<N>(plan, ops, rates, layer);
   add_layer_collectives<N>(plan, ops, links, layer, time);
-  if (plan.recompute == Recompute::kFull) {
-    layer.recompute = layer.forward() + layer.tensor + layer.expert + layer.context_forward_exposed;
-  } else if (plan.recompute == Recompute::kSelective) {
-    layer.recompute = layer.attention_forward;
-  }
+  add_recompute<N>(plan, ops, rates, layer);
   return layer;
 }
 
 template <class N>
 void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>& forward,
-                            Seconds<N>& backward) const {
+                            Seconds<N>& backward, Seconds<N>& weight) const {
   if (question_.model.vocab == 0) return;
   const Ratio<N> t = micro_batch_tokens<N>(plan);
   const Ratio<N> out = leaf<N>("vocabulary on the rank", d(question_.model.vocab) / plan.tp, model_source_);
@@ -237,7 +273,8 @@ void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>&
   const Seconds<N> loss =
       named("passes over the logits", t * out * Ratio<N>(N(kLogitPasses)) * rates.activation / rates.memory);
   forward = product(t, out, in) + loss;
-  backward = product(t, in, out) + product(in, out, t) + loss;
+  weight = product(in, out, t);
+  backward = product(t, in, out) + weight + loss;
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a template argument cannot have them
@@ -245,7 +282,8 @@ void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>&
   template struct Estimator::Rates<N>;                                                                      \
   template Estimator::LayerTime<N> Estimator::layer_time<N>(                                                \
       const Plan&, const LayerOps&, const Rates<N>&, const std::vector<Link<N>>&, TimeBreakdown<N>&) const; \
-  template void Estimator::logits_time<N>(const Plan&, const Rates<N>&, Seconds<N>&, Seconds<N>&) const;
+  template void Estimator::logits_time<N>(const Plan&, const Rates<N>&, Seconds<N>&, Seconds<N>&,           \
+                                          Seconds<N>&) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)
 #undef SHARDPLAN_INSTANTIATE

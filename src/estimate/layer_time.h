@@ -24,6 +24,7 @@ struct Estimator::Rates {
 template <class N>
 struct Estimator::LayerTime {
   Seconds<N> gemm_forward{}, gemm_backward{};
+  Seconds<N> gemm_weight{};  // part of gemm_backward: gradients of the weights
   Seconds<N> attention_forward{}, attention_backward{};
   Seconds<N> memory_forward{}, memory_backward{};
   Seconds<N> launch{};

@@ -5,6 +5,7 @@
 
 #include "cost/activations_ops.h"
 #include "cost/activations_paper.h"
+#include "cost/schedules.h"
 #include "cost/state.h"
 #include "estimate/estimator.h"
 #include "estimate/plan_leaves.h"
@@ -43,8 +44,8 @@ double Estimator::stage_parameters(const Plan& plan, int stage, double& expert) 
   const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
   double dense = 0;
   expert = 0;
-  for (std::int64_t chunk = stage; chunk < std::int64_t{plan.pp} * plan.interleave; chunk += plan.pp) {
-    const LayerRange range = chunk_layers(layers, plan, chunk);
+  for (int i = 0; i < chunks_of_rank(plan); ++i) {
+    const LayerRange range = chunk_layers(layers, plan, rank_chunk(plan, stage, i));
     for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
       const LayerOps& ops = kinds_.kinds[k];
       const double count = d(kinds_.count(k, range.first, range.last));
@@ -52,7 +53,7 @@ double Estimator::stage_parameters(const Plan& plan, int stage, double& expert) 
       expert += count * ops.expert_parameters / (d(plan.ep) * plan.etp);
     }
   }
-  const bool first = stage == 0, last = stage == plan.pp - 1;
+  const bool first = holds_first_chunk(plan, stage), last = holds_last_chunk(plan, stage);
   if (first) dense += table_parameters(plan) / plan.tp + first_edge_whole_;
   // A tied table is one tensor when both ends are on the same stage, a copy otherwise.
   if (last && !(first && question_.model.tied_embeddings)) dense += table_parameters(plan) / plan.tp;
@@ -119,26 +120,28 @@ void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memor
 }
 
 template <class N>
-Bytes<N> Estimator::norm_activations(const Plan& plan, bool dropout) const {
+Bytes<N> Estimator::norm_activations(const Plan& plan, bool in_layer) const {
   const auto& gathered = question_.framework.buffers.gathered_column_inputs;
   const Ratio<N> shared = sequence_share<N>(plan);
   return call<NormActivations>(NormActivations::In<N>{
       micro_batch_tokens<N>(plan), leaf<N>("hidden size", d(question_.model.hidden), model_source_), shared,
       gathered.value > ratio(0) ? leaf<N>("kept gathered", ratio(1), gathered.source) : shared,
-      leaf<N>("dropout masks", dropout && question_.workload.kernels.hidden_dropout ? 1 : 0, "workload")});
+      leaf<N>("dropout masks", in_layer && question_.workload.kernels.hidden_dropout ? 1 : 0, "workload"),
+      leaf<N>("outputs kept", in_layer && plan.recompute.has(Module::kLayerNorm) ? 0 : 1, "plan")});
 }
 
 template <class N>
 Bytes<N> Estimator::attention_activations(const Plan& plan, const LayerOps& ops) const {
   const Kernels& kernels = question_.workload.kernels;
   const auto count = [&](const char* what, double value) { return leaf<N>(what, value, model_source_); };
-  const bool recomputed = plan.recompute == Recompute::kSelective, fused = kernels.fused_attention;
+  const bool recomputed = plan.recompute.has(Module::kCoreAttention), fused = kernels.fused_attention;
+  const double projected = ops.latent_attention && plan.recompute.has(Module::kMlaUpProjection) ? 0.0 : 1.0;
   const double statistics = fused && !recomputed ? ops.heads : 0.0;
   const double scores = fused || recomputed ? 0.0 : ops.heads * attended_keys(plan, ops);
   return call<AttentionActivations>(AttentionActivations::In<N>{
-      micro_batch_tokens<N>(plan), count("query width", ops.query_width + ops.mixer_extra_width),
-      count("key and value width", ops.kv_width), count("attention output width", ops.value_width),
-      count("latent width", ops.latent_width),
+      micro_batch_tokens<N>(plan), count("query width", projected * ops.query_width + ops.mixer_extra_width),
+      count("key and value width", projected * ops.kv_width),
+      count("attention output width", ops.value_width), count("latent width", ops.latent_width),
       count("query and key width", ops.qk_norm ? ops.query_width + ops.kv_width / 2 : 0.0),
       count("copies of the output", fused && plan.cp > 1 ? 2 : 1),
       count("heads whose statistics are kept", statistics), count("scores a token", scores),
@@ -153,10 +156,9 @@ Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, Activa
   const auto count = [&](const char* what, double value) { return leaf<N>(what, value, model_source_); };
   const Ratio<N> t = micro_batch_tokens<N>(plan), hidden = count("hidden size", d(question_.model.hidden));
   const Ratio<N> tensor = degree<N>("tensor-parallel degree", plan.tp), shared = sequence_share<N>(plan);
-  if (plan.recompute == Recompute::kFull)
-    return call<PaperLayerFull>(PaperLayerFull::In<N>{t, hidden, shared});
+  if (plan.recompute.kind == Recompute::Kind::kUniform) return layer_inputs<N>(plan);
   if (model == ActivationModel::kPaper) {
-    if (plan.recompute == Recompute::kSelective) {
+    if (plan.recompute.has(Module::kCoreAttention)) {
       return call<PaperLayerSelective>(PaperLayerSelective::In<N>{t, hidden, tensor, shared});
     }
     const Ratio<N> sequence = leaf<N>("sequence", d(question_.workload.sequence), "workload");
@@ -177,30 +179,49 @@ Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, Activa
   const Ratio<N> unfused = ops.mlp_matrices > 1
                                ? leaf<N>("widths kept by an unfused gate", copies.value, copies.source)
                                : leaf<N>("no gate", ratio(0), model_source_);
-  const double dense_width = ops.experts > 0 ? ops.shared_width : ops.mlp_width;
-  if (dense_width > 0) {
+  const bool moe = ops.experts > 0, whole_moe = plan.recompute.has(Module::kMoe);
+  const double dense_width = moe ? ops.shared_width : ops.mlp_width;
+  const bool dense_again =
+      moe ? whole_moe || plan.recompute.has(Module::kSharedExperts) : plan.recompute.has(Module::kMlp);
+  if (dense_width > 0 && !dense_again) {
     sum += call<MlpActivations>(
         MlpActivations::In<N>{t, count("MLP width", dense_width), matrices, unfused, tensor});
   }
-  if (ops.experts > 0) {
+  if (moe && !whole_moe) {
     const Kernels& kernels = question_.workload.kernels;
+    const bool act_again = plan.recompute.has(Module::kMoeActivation);
     sum += call<MoeActivations>(MoeActivations::In<N>{
         routed_tokens<N>(plan), count("experts", ops.experts), count("experts a token", ops.top_k), hidden,
         count("expert width", ops.expert_width), matrices, degree<N>("expert-tensor degree", plan.etp),
-        count("unweighted copies", kernels.fused_expert_activation ? 0 : 1),
+        count("unweighted copies", kernels.fused_expert_activation || act_again ? 0 : 1),
         count("ranks whose tokens are gathered",
-              kernels.gathers_expert_tokens ? d(std::int64_t{plan.ep} * plan.etp) : 0)});
+              kernels.gathers_expert_tokens ? d(std::int64_t{plan.ep} * plan.etp) : 0),
+        leaf<N>("activation outputs kept", act_again ? 0 : 1, "plan")});
   }
   return sum;
+}
+
+/// The input of one layer, which a recomputed layer or group of layers keeps.
+template <class N>
+Bytes<N> Estimator::layer_inputs(const Plan& plan) const {
+  return call<PaperLayerFull>(PaperLayerFull::In<N>{
+      micro_batch_tokens<N>(plan), leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+      sequence_share<N>(plan)});
 }
 
 template <class N>
 Bytes<N> Estimator::chunk_bytes(const Plan& plan, std::int64_t chunk) const {
   const LayerRange range =
       chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, chunk);
+  const LayerRange again = recomputed_layers(plan, range);
   Bytes<N> sum{};
+  if (again.count() > 0) {
+    const std::int64_t group = plan.recompute.kind == Recompute::Kind::kUniform ? plan.recompute.layers : 1;
+    const double inputs = d((again.count() + group - 1) / group);
+    sum = leaf<N>("inputs kept of a chunk", inputs, model_source_) * layer_inputs<N>(plan);
+  }
   for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-    const double count = d(kinds_.count(k, range.first, range.last));
+    const double count = d(kinds_.count(k, again.last, range.last));
     if (count == 0) continue;
     const Bytes<N> part = leaf<N>("layers of a chunk", count, model_source_) *
                           layer_activations<N>(plan, k, question_.activations);
@@ -209,21 +230,44 @@ Bytes<N> Estimator::chunk_bytes(const Plan& plan, std::int64_t chunk) const {
   return sum;
 }
 
+/// Micro-batches whose activations of one of the rank's chunks are alive; all its chunks together where they
+/// are counted as one (`piece` < 0).
 template <class N>
-Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
+Ratio<N> Estimator::chunks_alive(const Plan& plan, int stage, int piece) const {
   const Ratio<N> pieces = degree<N>("model chunks on the rank", plan.interleave);
   const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
   const Ratio<N> stages = degree<N>("pipeline stages", plan.pp), rank = degree<N>("stage", stage);
+  switch (plan.schedule) {
+    case Schedule::kGpipe:
+      return micro_batches;
+    case Schedule::kZbH1:
+      return call<InFlightZeroBubble>(InFlightZeroBubble::In<N>{stages, micro_batches});
+    case Schedule::kZbV:
+      return call<InFlightV>(
+          InFlightV::In<N>{stages, degree<N>("chunk", rank_chunk(plan, stage, piece)), micro_batches});
+    case Schedule::kDualPipe:
+      return call<InFlightDualPipe>(
+          InFlightDualPipe::In<N>{stages, degree<N>("chunk", rank_chunk(plan, stage, piece)), micro_batches});
+    default:
+      break;
+  }
   // The paper's closed form for interleaving supposes a full pipeline; the op-by-op account counts what there
   // is.
   const bool closed_form =
       question_.activations == ActivationModel::kPaper && plan.grad_accumulation >= plan.pp;
-  Ratio<N> chunks = closed_form ? call<InFlightFull>(InFlightFull::In<N>{stages, rank, pieces})
-                                : call<InFlight>(InFlight::In<N>{stages, rank, pieces, micro_batches});
-  if (plan.schedule == Schedule::kGpipe) chunks = micro_batches;
-  const std::int64_t all_chunks = std::int64_t{plan.pp} * plan.interleave;
-  const bool even =
-      kinds_.kinds.size() == 1 && question_.model.layers.size() % static_cast<std::size_t>(all_chunks) == 0;
+  return closed_form ? call<InFlightFull>(InFlightFull::In<N>{stages, rank, pieces})
+                     : call<InFlight>(InFlight::In<N>{stages, rank, pieces, micro_batches});
+}
+
+template <class N>
+Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
+  if (plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe) {
+    return chunks_alive<N>(plan, stage, 0) * chunk_bytes<N>(plan, rank_chunk(plan, stage, 0)) +
+           chunks_alive<N>(plan, stage, 1) * chunk_bytes<N>(plan, rank_chunk(plan, stage, 1));
+  }
+  const Ratio<N> chunks = chunks_alive<N>(plan, stage, -1);
+  const bool even = kinds_.kinds.size() == 1 &&
+                    question_.model.layers.size() % static_cast<std::size_t>(all_chunks(plan)) == 0;
   if (even || plan.interleave == 1) return chunks * chunk_bytes<N>(plan, stage);
   // Interleaved and uneven: chunks are alive in schedule order, pp micro-batches of one chunk after the
   // other.
@@ -259,6 +303,7 @@ MemoryBreakdown<N> Estimator::fullest_memory(const Plan& plan, int& stage) const
   template Ratio<N> Estimator::routed_tokens<N>(const Plan&) const;                                   \
   template Bytes<N> Estimator::layer_activations<N>(const Plan&, std::size_t, ActivationModel) const; \
   template Bytes<N> Estimator::norm_activations<N>(const Plan&, bool) const;                          \
+  template Bytes<N> Estimator::layer_inputs<N>(const Plan&) const;                                    \
   template Bytes<N> Estimator::chunk_bytes<N>(const Plan&, std::int64_t) const;                       \
   template Bytes<N> Estimator::live_activations<N>(const Plan&, int) const;                           \
   template void Estimator::add_state<N>(const Plan&, int, MemoryBreakdown<N>&) const;                 \

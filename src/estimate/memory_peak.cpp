@@ -71,31 +71,52 @@ Bytes<N> Estimator::loss_bytes(const Plan& plan) const {
   return question_.activations == ActivationModel::kOps ? logits + norm_activations<N>(plan, false) : logits;
 }
 
+template <class N>
+Bytes<N> Estimator::recomputed_bytes(const Plan& plan, std::size_t kind) const {
+  Plan whole = plan;
+  if (plan.recompute.whole_layers()) {
+    whole.recompute = Recompute::kNone;
+    const Bytes<N> layer = layer_activations<N>(whole, kind, question_.activations);
+    const Ratio<N> group =
+        degree<N>("layers recomputed at once",
+                  plan.recompute.kind == Recompute::Kind::kUniform ? plan.recompute.layers : 1);
+    // The first one's input is the one that was kept.
+    return named("layers that are recomputed", group * layer - layer_inputs<N>(plan));
+  }
+  // Scores that come back are counted where attention runs backward.
+  whole.recompute.modules &= static_cast<std::uint8_t>(Module::kCoreAttention);
+  return named("modules that are recomputed", layer_activations<N>(whole, kind, question_.activations) -
+                                                  layer_activations<N>(plan, kind, question_.activations));
+}
+
 /// What the largest moment after the loss adds to it.
 template <class N>
 Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>& loss) const {
-  const LayerRange range =
-      chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, stage);
+  const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
   const bool gathers = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].weights &&
                        dense_shard_group(plan).count > 1;
-  Plan whole = plan;
-  whole.recompute = Recompute::kNone;
-  Bytes<N> backward{}, gathered{}, again{};
-  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-    if (kinds_.count(k, range.first, range.last) == 0) continue;
-    Bytes<N> one = layer_backward<N>(plan, kinds_.kinds[k]);
-    if (plan.recompute == Recompute::kFull) {
-      again = larger(
-          again, named("layer that is recomputed", layer_activations<N>(whole, k, question_.activations)));
-      one += again;
+  const bool modules = plan.recompute.kind == Recompute::Kind::kModules &&
+                       plan.recompute.modules != static_cast<std::uint8_t>(Module::kCoreAttention);
+  Bytes<N> backward{}, gathered{};
+  // An interleaved rank's chunks are of the same layers, as far as the account knows; the two of a V are not.
+  const int pieces = plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe ? 2 : 1;
+  for (int piece = 0; piece < pieces; ++piece) {
+    const LayerRange range = chunk_layers(layers, plan, rank_chunk(plan, stage, piece));
+    // Layers that are kept run backward first, and are gone before the ones below them are recomputed.
+    const bool recomputes =
+        plan.recompute.whole_layers() && recomputed_layers(plan, range).last == range.last;
+    for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+      if (kinds_.count(k, range.first, range.last) == 0) continue;
+      Bytes<N> one = layer_backward<N>(plan, kinds_.kinds[k]);
+      if (recomputes || modules) one += recomputed_bytes<N>(plan, k);
+      backward = larger(backward, one);
+      if (gathers) gathered = larger(gathered, gathered_layer<N>(plan, kinds_.kinds[k]));
     }
-    backward = larger(backward, one);
-    if (gathers) gathered = larger(gathered, gathered_layer<N>(plan, kinds_.kinds[k]));
   }
   const Ratio<N> t = micro_batch_tokens<N>(plan),
                  hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_),
                  tensor = degree<N>("tensor-parallel degree", plan.tp);
-  if (has_table_ && stage == plan.pp - 1) {
+  if (has_table_ && holds_last_chunk(plan, stage)) {
     Bytes<N> head = call<HeadBackwardTransient>(HeadBackwardTransient::In<N>{
         t, hidden, leaf<N>("vocabulary", vocabulary(plan), model_source_),
         leaf<N>("weight gradients held apart", question_.workload.kernels.fused_weight_gradient ? 0 : 1,
@@ -103,7 +124,7 @@ Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>&
         tensor});
     backward = max(backward, head);
   }
-  if (has_table_ && stage == 0) {
+  if (has_table_ && holds_first_chunk(plan, stage)) {
     // By then the first chunk's own activations are gone.
     const Bytes<N> table = call<EmbeddingBackwardTransient>(EmbeddingBackwardTransient::In<N>{
         t, hidden, leaf<N>("vocabulary", vocabulary(plan), model_source_), tensor});
@@ -121,9 +142,9 @@ double Estimator::distinct_weight_elements(const Plan& plan, int stage) const {
   std::array<Shape, kWeightShapesMax> seen{};
   std::size_t count = 0;
   double elements = 0;
-  for (std::int64_t chunk = stage; chunk < std::int64_t{plan.pp} * plan.interleave; chunk += plan.pp) {
-    const LayerRange range =
-        chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, chunk);
+  for (int i = 0; i < chunks_of_rank(plan); ++i) {
+    const LayerRange range = chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan,
+                                          rank_chunk(plan, stage, i));
     for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
       if (kinds_.count(k, range.first, range.last) == 0) continue;
       for (const Gemm& g : kinds_.kinds[k].gemms) {
@@ -184,7 +205,7 @@ MemoryBreakdown<N> Estimator::stage_memory(const Plan& plan, int stage) const {
   add_state<N>(plan, stage, memory);
   memory[MemoryTerm::kActivations] = live_activations<N>(plan, stage);
   Bytes<N> loss{};
-  if (stage == plan.pp - 1 && question_.model.vocab > 0) loss = loss_bytes<N>(plan);
+  if (holds_last_chunk(plan, stage) && question_.model.vocab > 0) loss = loss_bytes<N>(plan);
   memory[MemoryTerm::kLogits] = loss;
   // The closed forms of the paper know no working buffers.
   if (question_.activations == ActivationModel::kOps) {

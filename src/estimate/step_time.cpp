@@ -1,11 +1,17 @@
 // Time of a step: layers over micro-batches and stages, bubble, data parallelism, optimizer.
 #include "cost/pipeline.h"
+#include "cost/schedules.h"
 #include "estimate/layer_time.h"
+#include "estimate/plan_leaves.h"
 
 namespace shardplan {
 namespace {
 
 double d(std::int64_t v) { return static_cast<double>(v); }
+
+bool splits_backward(Schedule schedule) {
+  return schedule == Schedule::kZbH1 || schedule == Schedule::kZbV || schedule == Schedule::kDualPipe;
+}
 
 }  // namespace
 
@@ -73,44 +79,59 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
     add(both(Collective::kAllGather, gathered_weight().value, gathered_weight().source), forward, 1);
 }
 
+/// A kind's layers, over the micro-batches of the average stage, by kind of work.
+template <class N>
+void Estimator::add_layer_terms(const LayerTime<N>& l, const Ratio<N>& n, const Ratio<N>& passes,
+                                TimeBreakdown<N>& time) {
+  const auto add = [&](TimeTerm term, const Seconds<N>& spent, const Seconds<N>& exposed) {
+    time[term].time += spent;
+    time[term].hidden += spent - exposed;
+  };
+  const auto weigh = [&](const Seconds<N>& s) { return s * n * passes; };
+  add(TimeTerm::kGemm, weigh(l.gemm_forward + l.gemm_backward), weigh(l.gemm_forward + l.gemm_backward));
+  add(TimeTerm::kAttention, weigh(l.attention_forward + l.attention_backward),
+      weigh(l.attention_forward + l.attention_backward));
+  add(TimeTerm::kMemoryBound, weigh(l.memory_forward + l.memory_backward),
+      weigh(l.memory_forward + l.memory_backward));
+  add(TimeTerm::kRecompute, weigh(l.recompute), weigh(l.recompute));
+  add(TimeTerm::kLaunch, weigh(l.launch), weigh(l.launch));
+  add(TimeTerm::kTensor, weigh(2.0 * l.tensor), weigh(2.0 * l.tensor));
+  add(TimeTerm::kExpert, weigh(2.0 * l.expert), weigh(2.0 * l.expert));
+  add(TimeTerm::kContext, weigh(l.context_forward + l.context_backward),
+      weigh(l.context_forward_exposed + l.context_backward_exposed));
+}
+
 template <class N>
 TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   TimeBreakdown<N> time;
   const Rates<N> rates(question_.cluster.device, question_.workload.precision);
   const auto& tier_links = links<N>();
   const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
-  const auto plan_leaf = [](const char* what, std::int64_t value) { return leaf<N>(what, d(value), "plan"); };
-  const Ratio<N> micro_batches = plan_leaf("micro-batches", plan.grad_accumulation);
-  const Ratio<N> stages = plan_leaf("pipeline stages", plan.pp);
+  const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
+  const Ratio<N> stages = degree<N>("pipeline stages", plan.pp);
   const Ratio<N> passes = named("micro-batches a stage, of the average stage", micro_batches / stages);
-  const auto add = [&](TimeTerm term, const Seconds<N>& spent, const Seconds<N>& exposed) {
-    time[term].time += spent;
-    time[term].hidden += spent - exposed;
-  };
-
+  const bool splits = splits_backward(plan.schedule);
+  StagePasses<N> passes_split;
   Seconds<N> all_layers{}, forward{}, backward{};
   std::array<double, kDistinctLayersMax> slow{};  // seconds of one layer of each kind, for the slowest stage
   std::array<double, kAxisCount> occurrences{};
   for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
     const double count = d(kinds_.count(k, 0, layers));
     const Ratio<N> n = leaf<N>("layers", count, model_source_);
-    const LayerTime<N> l = layer_time<N>(plan, kinds_.kinds[k], rates, tier_links, time);
-    const auto weigh = [&](const Seconds<N>& s) { return s * n * passes; };
-    add(TimeTerm::kGemm, weigh(l.gemm_forward + l.gemm_backward), weigh(l.gemm_forward + l.gemm_backward));
-    add(TimeTerm::kAttention, weigh(l.attention_forward + l.attention_backward),
-        weigh(l.attention_forward + l.attention_backward));
-    add(TimeTerm::kMemoryBound, weigh(l.memory_forward + l.memory_backward),
-        weigh(l.memory_forward + l.memory_backward));
-    add(TimeTerm::kRecompute, weigh(l.recompute), weigh(l.recompute));
-    add(TimeTerm::kLaunch, weigh(l.launch), weigh(l.launch));
-    add(TimeTerm::kTensor, weigh(2.0 * l.tensor), weigh(2.0 * l.tensor));
-    add(TimeTerm::kExpert, weigh(2.0 * l.expert), weigh(2.0 * l.expert));
-    add(TimeTerm::kContext, weigh(l.context_forward + l.context_backward),
-        weigh(l.context_forward_exposed + l.context_backward_exposed));
+    LayerTime<N> l = layer_time<N>(plan, kinds_.kinds[k], rates, tier_links, time);
+    if (plan.recompute.kind == Recompute::Kind::kBlock) {
+      l.recompute =
+          l.recompute * leaf<N>("share of its layers that is recomputed", recomputed_share(plan, k), "plan");
+    }
+    add_layer_terms<N>(l, n, passes, time);
     all_layers += l.total() * n;
     forward += l.forward() * n;
     backward += (l.backward() + l.recompute) * n;
     slow[k] = value_of(l.total());
+    if (splits) {
+      passes_split.forward += (l.forward() + l.tensor + l.expert + l.context_forward_exposed) * n;
+      passes_split.weight += l.gemm_weight * n;
+    }
     const double per_step = count * plan.grad_accumulation / plan.pp;
     if (value_of(l.tensor) > 0) occurrences[static_cast<std::size_t>(Axis::kTensor)] += 2 * 2 * per_step;
     if (value_of(l.expert) > 0) occurrences[static_cast<std::size_t>(Axis::kExpert)] += 2 * 2 * per_step;
@@ -119,17 +140,25 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   }
   for (std::size_t a = 0; a < kAxisCount; ++a) time.axes[a].occurrences = occurrences[a];
 
-  Seconds<N> head_forward{}, head_backward{};
-  logits_time<N>(plan, rates, head_forward, head_backward);
+  Seconds<N> head_forward{}, head_backward{}, head_weight{};
+  logits_time<N>(plan, rates, head_forward, head_backward, head_weight);
   const Seconds<N> head = head_forward + head_backward;
-  add(TimeTerm::kLogits, head * passes, head * passes);
+  time[TimeTerm::kLogits].time += head * passes;
 
   const Seconds<N> average = named("one micro-batch on the average stage", (all_layers + head) / stages);
-  add_pipeline<N>(plan, slow, head, average, time);
+  passes_split.all = average;
+  if (splits) {
+    passes_split.forward =
+        named("forward of the average stage", (passes_split.forward + head_forward) / stages);
+    passes_split.weight =
+        named("weight gradients of the average stage", (passes_split.weight + head_weight) / stages);
+  }
+  add_pipeline<N>(plan, slow, head, passes_split, time);
 
   if (dense_shard_group(plan).count > 1) {
     add_data_parallel<N>(plan, tier_links, forward / stages, backward / stages, time);
   }
+  if (plan.schedule == Schedule::kDualPipe) add_twin_reduction<N>(plan, time);
   double expert_count = 0;
   const double dense_count = stage_parameters(plan, 0, expert_count);
   const bool sharded = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].optimizer;
@@ -138,39 +167,47 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
                                  : dense_count + expert_count;
   const Seconds<N> update = call<OptimizerTime>(
       OptimizerTime::In<N>{leaf<N>("parameters this rank updates", updated, model_source_), rates.memory});
-  add(TimeTerm::kOptimizer, update, update);
+  time[TimeTerm::kOptimizer].time += update;
   return time;
+}
+
+double Estimator::slowest_rank(const Plan& plan, const std::array<double, kDistinctLayersMax>& layer_seconds,
+                               double head) const {
+  const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
+  // Under DualPipe a rank's two stages share the micro-batches.
+  const double share = plan.schedule == Schedule::kDualPipe ? 2 : 1;
+  double slowest = 0;
+  for (int stage = 0; stage < plan.pp; ++stage) {
+    double spent = holds_last_chunk(plan, stage) ? head : 0.0;
+    for (int i = 0; i < chunks_of_rank(plan); ++i) {
+      const LayerRange range = chunk_layers(layers, plan, rank_chunk(plan, stage, i));
+      for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+        spent += d(kinds_.count(k, range.first, range.last)) * layer_seconds[k];
+      }
+    }
+    slowest = spent / share > slowest ? spent / share : slowest;
+  }
+  return slowest;
 }
 
 template <class N>
 void Estimator::add_pipeline(const Plan& plan, const std::array<double, kDistinctLayersMax>& layer_seconds,
-                             const Seconds<N>& head, const Seconds<N>& average,
+                             const Seconds<N>& head, const StagePasses<N>& average,
                              TimeBreakdown<N>& time) const {
   if (plan.pp <= 1) return;
   const auto plan_leaf = [](const char* what, std::int64_t value) { return leaf<N>(what, d(value), "plan"); };
   const Ratio<N> micro_batches = plan_leaf("micro-batches", plan.grad_accumulation);
   const Ratio<N> stages = plan_leaf("pipeline stages", plan.pp),
-                 chunks = plan_leaf("chunks a rank", plan.interleave);
+                 chunks = plan_leaf("chunks a rank", plan.schedule == Schedule::kZbV ? 2 : plan.interleave);
   const auto add = [&](TimeTerm term, const Seconds<N>& spent) { time[term].time += spent; };
 
-  double slowest = 0;
-  for (int stage = 0; stage < plan.pp; ++stage) {
-    double spent = stage == plan.pp - 1 ? value_of(head) : 0.0;
-    for (std::int64_t chunk = stage; chunk < std::int64_t{plan.pp} * plan.interleave; chunk += plan.pp) {
-      const LayerRange range =
-          chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, chunk);
-      for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-        spent += d(kinds_.count(k, range.first, range.last)) * layer_seconds[k];
-      }
-    }
-    slowest = spent > slowest ? spent : slowest;
-  }
+  const double slowest = slowest_rank(plan, layer_seconds, value_of(head));
   add(TimeTerm::kImbalance,
       call<StageImbalance>(StageImbalance::In<N>{
           micro_batches,
           leaf<N>("one micro-batch on the slowest stage", seconds(slowest), "sum of its layers and head"),
-          average}));
-  add(TimeTerm::kBubble, call<PipelineBubble>(PipelineBubble::In<N>{stages, chunks, average}));
+          average.all}));
+  add(TimeTerm::kBubble, bubble<N>(plan, average));
 
   const Bytes<N> size =
       named("activation sent",
@@ -182,8 +219,50 @@ void Estimator::add_pipeline(const Plan& plan, const std::array<double, kDistinc
   add(TimeTerm::kPipelineSends,
       call<PipelineSends>(PipelineSends::In<N>{stages, chunks, micro_batches, send.cost.total()}));
   AxisCost<N>& axis = time.axis(Axis::kPipeline);
-  const double count = 2 * plan.interleave * (plan.grad_accumulation + (plan.pp - 1.0) / plan.interleave);
+  const double pieces = value_of(chunks);
+  const double count = 2 * pieces * (plan.grad_accumulation + (plan.pp - 1.0) / pieces);
   axis = {send, Seconds<N>(N(0.0)), value_of(size), count};
+}
+
+/// Idle time while the pipeline fills and drains.
+template <class N>
+Seconds<N> Estimator::bubble(const Plan& plan, const StagePasses<N>& average) const {
+  const Ratio<N> stages = degree<N>("pipeline stages", plan.pp);
+  if (!splits_backward(plan.schedule)) {
+    const Ratio<N> chunks = degree<N>("chunks a rank", plan.interleave);
+    return call<PipelineBubble>(PipelineBubble::In<N>{stages, chunks, average.all});
+  }
+  const Seconds<N> input =
+      named("input gradients of the average stage", average.all - average.forward - average.weight);
+  switch (plan.schedule) {
+    case Schedule::kZbV:
+      return call<ZeroBubbleVBubble>(
+          ZeroBubbleVBubble::In<N>{stages, average.forward, input, average.weight});
+    case Schedule::kDualPipe:
+      return call<DualPipeBubble>(DualPipeBubble::In<N>{stages, average.forward, input, average.weight});
+    default:
+      return call<ZeroBubbleH1Bubble>(
+          ZeroBubbleH1Bubble::In<N>{stages, average.forward, input, average.weight});
+  }
+}
+
+/// DualPipe's two copies of a stage are on ranks p - 1 - 2r apart: their gradients are summed, after those of
+/// the replicas.
+template <class N>
+void Estimator::add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) const {
+  double expert = 0;
+  const double dense = stage_parameters(plan, 0, expert);
+  const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
+  const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
+  const bool sharded = shards.gradients || shards.optimizer;
+  const double each =
+      sharded ? dense / d(dense_shard_group(plan).count) + expert / d(expert_shard_group(plan).count)
+              : dense + expert;
+  const Bytes<N> size = leaf<N>("parameters of both stages on the rank", each, model_source_) *
+                        leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source);
+  time[TimeTerm::kData].time +=
+      group_collective<N>(Collective::kAllReduce, size, links<N>(), question_.cluster, pipeline_pair(plan))
+          .cost.total();
 }
 
 template TimeBreakdown<double> Estimator::time<double>(const Plan&) const;

@@ -47,6 +47,11 @@ inline constexpr std::array kWorks{
     Work{
         "kwon2023",
         "Kwon et al., Efficient Memory Management for Large Language Model Serving with PagedAttention, 2023, arXiv:2309.06180"},
+    Work{
+        "zero-bubble",
+        "Qi et al., Zero Bubble Pipeline Parallelism, 2023, arXiv:2401.10241; sail-sg/zero-bubble-pipeline-parallelism (source)"},
+    Work{"dualpipe",
+         "DeepSeek-AI, DeepSeek-V3 Technical Report, 2024, arXiv:2412.19437; deepseek-ai/DualPipe (source)"},
     Work{"megatron-core", "NVIDIA/Megatron-LM, megatron/core (source)"},
     Work{"transformer-engine", "NVIDIA/TransformerEngine, transformer_engine (source)"},
     Work{"shardplan", "derived in this project; the derivation stands in the assumption and the example"},

@@ -7,6 +7,11 @@ namespace {
 
 double d(std::int64_t v) { return static_cast<double>(v); }
 
+constexpr auto kUp = static_cast<std::uint8_t>(Module::kMlaUpProjection);
+constexpr auto kDense = static_cast<std::uint8_t>(Module::kMlp);
+constexpr auto kMoe = static_cast<std::uint8_t>(Module::kMoe);
+constexpr auto kShared = static_cast<std::uint8_t>(kMoe | static_cast<std::uint8_t>(Module::kSharedExperts));
+
 void add_attention(const Attention& a, double hidden, LayerOps& ops) {
   const double query = d(a.heads * a.head_dim);
   const double key = a.shares_kv ? 0.0 : d(a.kv_heads * a.head_dim);
@@ -28,12 +33,12 @@ void add_latent_attention(const LatentAttention& a, double hidden, LayerOps& ops
   const double heads = d(a.heads), qk = d(a.nope_dim + a.rope_dim), value = d(a.value_dim);
   if (a.q_rank > 0) {
     ops.gemms.push_back({"q down", hidden, d(a.q_rank), GemmCut::kWhole});
-    ops.gemms.push_back({"q up", d(a.q_rank), heads * qk, GemmCut::kColumn});
+    ops.gemms.push_back({"q up", d(a.q_rank), heads * qk, GemmCut::kColumn, false, kUp});
   } else {
-    ops.gemms.push_back({"q", hidden, heads * qk, GemmCut::kColumn});
+    ops.gemms.push_back({"q", hidden, heads * qk, GemmCut::kColumn, false, kUp});
   }
   ops.gemms.push_back({"kv down", hidden, d(a.kv_rank + a.rope_dim), GemmCut::kWhole});
-  ops.gemms.push_back({"kv up", d(a.kv_rank), heads * (d(a.nope_dim) + value), GemmCut::kColumn});
+  ops.gemms.push_back({"kv up", d(a.kv_rank), heads * (d(a.nope_dim) + value), GemmCut::kColumn, false, kUp});
   ops.gemms.push_back({"attention out", heads * value, hidden, GemmCut::kRow});
   if (a.index_heads > 0) {
     ops.gemms.push_back({"indexer q", d(a.q_rank), d(a.index_heads * a.index_dim), GemmCut::kWhole});
@@ -42,6 +47,7 @@ void add_latent_attention(const LatentAttention& a, double hidden, LayerOps& ops
   ops.query_width = heads * qk;
   ops.kv_width = heads * (qk + value);
   ops.value_width = heads * value;
+  ops.latent_attention = true;
   // Both latents before and after their norms, and the shared rotary key.
   ops.latent_width = 2.0 * d(a.q_rank) + 2.0 * d(a.kv_rank) + d(a.rope_dim);
   ops.heads = heads;
@@ -88,8 +94,8 @@ void add_other(const OtherMixer& o, double hidden, LayerOps& ops) {
 void add_mlp(const DenseMlp& m, double hidden, LayerOps& ops) {
   ops.mlp_matrices = m.gated ? 2.0 : 1.0;
   ops.mlp_width = d(m.width);
-  ops.gemms.push_back({"mlp in", hidden, ops.mlp_matrices * d(m.width), GemmCut::kColumn});
-  ops.gemms.push_back({"mlp out", d(m.width), hidden, GemmCut::kRow});
+  ops.gemms.push_back({"mlp in", hidden, ops.mlp_matrices * d(m.width), GemmCut::kColumn, false, kDense});
+  ops.gemms.push_back({"mlp out", d(m.width), hidden, GemmCut::kRow, false, kDense});
 }
 
 void add_mlp(const MoeMlp& m, double hidden, LayerOps& ops) {
@@ -98,17 +104,19 @@ void add_mlp(const MoeMlp& m, double hidden, LayerOps& ops) {
   ops.top_k = d(m.top_k);
   ops.expert_width = d(m.width);
   ops.shared_width = d(m.shared_width);
-  ops.gemms.push_back({"router", hidden, d(m.experts), GemmCut::kWhole, true});
+  ops.gemms.push_back({"router", hidden, d(m.experts), GemmCut::kWhole, true, kMoe});
   const double routed = m.latent > 0 ? d(m.latent) : hidden;
   if (m.latent > 0) {
-    ops.gemms.push_back({"to latent", hidden, routed, GemmCut::kWhole});
-    ops.gemms.push_back({"from latent", routed, hidden, GemmCut::kWhole});
+    ops.gemms.push_back({"to latent", hidden, routed, GemmCut::kWhole, false, kMoe});
+    ops.gemms.push_back({"from latent", routed, hidden, GemmCut::kWhole, false, kMoe});
   }
-  ops.gemms.push_back({"expert in", routed, ops.mlp_matrices * d(m.width), GemmCut::kExpertColumn});
-  ops.gemms.push_back({"expert out", d(m.width), routed, GemmCut::kExpertRow});
+  ops.gemms.push_back(
+      {"expert in", routed, ops.mlp_matrices * d(m.width), GemmCut::kExpertColumn, false, kMoe});
+  ops.gemms.push_back({"expert out", d(m.width), routed, GemmCut::kExpertRow, false, kMoe});
   if (m.shared_width > 0) {
-    ops.gemms.push_back({"shared in", hidden, ops.mlp_matrices * d(m.shared_width), GemmCut::kColumn});
-    ops.gemms.push_back({"shared out", d(m.shared_width), hidden, GemmCut::kRow});
+    ops.gemms.push_back(
+        {"shared in", hidden, ops.mlp_matrices * d(m.shared_width), GemmCut::kColumn, false, kShared});
+    ops.gemms.push_back({"shared out", d(m.shared_width), hidden, GemmCut::kRow, false, kShared});
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "catalog/model.h"
 #include "catalog/parameters.h"
+#include "catalog/plan.h"
 
 namespace shardplan {
 
@@ -26,17 +27,19 @@ struct Gemm {
   double out;
   GemmCut cut;
   bool router = false;
+  std::uint8_t modules = 0;  // bits of the recomputable modules that run it
 };
 
 struct LayerOps {
   std::vector<Gemm> gemms;
 
   // Mixer. Widths in elements a token.
-  double query_width = 0;        // heads x (query-key dim)
-  double kv_width = 0;           // key plus value elements a token, as kept for the backward pass
-  double value_width = 0;        // heads x value dim: width of the mixer's output before its projection
-  double latent_width = 0;       // elements kept by low-rank projections, before and after their norms (MLA)
-  double mixer_extra_width = 0;  // further inner elements kept by Mamba and delta-net mixers
+  double query_width = 0;         // heads x (query-key dim)
+  double kv_width = 0;            // key plus value elements a token, as kept for the backward pass
+  double value_width = 0;         // heads x value dim: width of the mixer's output before its projection
+  bool latent_attention = false;  // its queries, keys and values are projected up from latents
+  double latent_width = 0;        // elements kept by low-rank projections, before and after their norms (MLA)
+  double mixer_extra_width = 0;   // further inner elements kept by Mamba and delta-net mixers
   double heads = 0;
   double attended = 0;               // keys a query meets at most: 0 = the whole sequence, else the window
   double qk_dim = 0, value_dim = 0;  // of one head, for the attention core's FLOPs

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/stages.h"
+
 namespace shardplan {
 namespace {
 
@@ -60,6 +62,16 @@ std::string expert_rule(const Plan& p, std::int64_t experts) {
          " ranks of dp x cp x tp";
 }
 
+std::string schedule_rule(const Plan& p) {
+  if (p.interleave > 1 || p.schedule == Schedule::kInterleaved) {
+    return "interleaving needs pp > 1, the interleaved schedule and a multiple of pp micro-batches";
+  }
+  if (p.pp > 1 && p.schedule == Schedule::kDualPipe) {
+    return "dualpipe fills from both ends: it needs an even pp and an even number of micro-batches, at least 2 x pp";
+  }
+  return "a schedule other than 1f1b needs pp > 1";
+}
+
 }  // namespace
 
 const char* name(Constraint constraint) {
@@ -102,8 +114,8 @@ std::optional<Constraint> Space::first_broken(const Plan& p) const {
   if (p.gpus() != question_.cluster.gpus) return Constraint::kGpuCount;
   if (!divides(p.tp, heads_) || !kv_heads_allow(p.tp)) return Constraint::kHeads;
   if (!divides(p.tp, widths_) || !divides(p.etp, expert_widths_)) return Constraint::kWidths;
-  const std::int64_t chunks = std::int64_t{p.pp} * p.interleave;
-  if (chunks > layers_ || (p.interleave > 1 && !divides(chunks, layers_))) return Constraint::kLayers;
+  const std::int64_t chunks = all_chunks(p);
+  if (chunks > layers_ || (chunks > p.pp && !divides(chunks, layers_))) return Constraint::kLayers;
   // Causal context parallelism gives each rank two slices, an early and a late one, to balance the work.
   const std::int64_t slices = p.cp > 1 ? 2 * std::int64_t{p.cp} : 1;
   if (!divides(slices, w.sequence) ||
@@ -122,8 +134,8 @@ std::optional<Constraint> Space::first_broken(const Plan& p) const {
   const bool interleaved = p.interleave > 1;
   if (interleaved != (p.schedule == Schedule::kInterleaved) || (p.pp == 1 && p.schedule != Schedule::k1F1B) ||
       (interleaved && p.grad_accumulation % p.pp != 0) ||
-      (p.schedule != Schedule::k1F1B && p.schedule != Schedule::kInterleaved &&
-       p.schedule != Schedule::kGpipe)) {
+      (p.schedule == Schedule::kDualPipe &&
+       (p.pp % 2 != 0 || p.grad_accumulation % 2 != 0 || p.grad_accumulation < filling_micro_batches(p)))) {
     return Constraint::kSchedule;
   }
   if (!question_.framework.zero[static_cast<std::size_t>(p.zero_stage)].allowed ||
@@ -165,9 +177,11 @@ std::optional<Violation> Space::violation(const Plan& p) const {
       }
       break;
     case Constraint::kLayers:
-      set(std::int64_t{p.pp} * p.interleave, layers_,
-          "pp " + num(p.pp) + " x interleave " + num(p.interleave) + " chunks over " + num(layers_) +
-              " layers: at least one layer a chunk, and equal chunks when interleaved");
+      set(all_chunks(p), layers_,
+          "pp " + num(p.pp) + " x " +
+              (p.schedule == Schedule::kZbV ? "2 (zb-v)" : "interleave " + num(p.interleave)) +
+              " chunks over " + num(layers_) +
+              " layers: at least one layer a chunk, and equal chunks when a rank has several");
       break;
     case Constraint::kSequence:
       set(std::int64_t{p.cp} * p.tp, sequence,
@@ -186,10 +200,7 @@ std::optional<Violation> Space::violation(const Plan& p) const {
     case Constraint::kSchedule:
       set(p.interleave, p.pp,
           std::string("schedule ") + name(p.schedule) + " with interleave " + num(p.interleave) + ", pp " +
-              num(p.pp) + " and " + num(p.grad_accumulation) + " micro-batches: " +
-              (p.interleave > 1 || p.schedule == Schedule::kInterleaved
-                   ? "interleaving needs pp > 1, the interleaved schedule and a multiple of pp micro-batches"
-                   : "a schedule other than 1f1b needs pp > 1"));
+              num(p.pp) + " and " + num(p.grad_accumulation) + " micro-batches: " + schedule_rule(p));
       break;
     case Constraint::kZero:
       set(p.zero_stage, 0,
@@ -208,8 +219,10 @@ void Space::for_each_inside(const FixedAxes& fixed, Plan p, const std::function<
   // Without a global batch each replica runs as many micro-batches as there are stages, of one sequence if
   // not said.
   const bool open = question_.workload.global_batch == 0;
+  p.schedule = fixed.schedule.value_or(Schedule::k1F1B);
   const std::int64_t batch =
-      open ? std::int64_t{p.dp} * p.pp * fixed.micro_batch.value_or(1) : question_.workload.global_batch;
+      open ? std::int64_t{p.dp} * filling_micro_batches(p) * fixed.micro_batch.value_or(1)
+           : question_.workload.global_batch;
   if (batch % p.dp != 0) return;
   const auto micro_batches =
       choices(fixed.micro_batch, open ? std::vector<std::int32_t>{1} : narrow(divisors(batch / p.dp)));

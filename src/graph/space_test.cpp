@@ -125,6 +125,14 @@ TEST(Space, NamesTheRuleThatIsBroken) {
   EXPECT_EQ(broken([](Plan& p) { p.micro_batch = 3; }), Constraint::kBatch);
   EXPECT_EQ(broken([](Plan& p) { p.interleave = 2; }), Constraint::kSchedule);
   EXPECT_EQ(broken([](Plan& p) { p.schedule = Schedule::kZbV; }), Constraint::kSchedule);
+  EXPECT_EQ(broken([](Plan& p) {
+              p.dp = 4;
+              p.pp = 2;
+              p.grad_accumulation = 2;
+              p.schedule = Schedule::kDualPipe;
+            }),
+            Constraint::kSchedule)
+      << "2 x pp micro-batches";
 }
 
 Cluster two_tiers(std::int64_t node, std::int64_t gpus) {

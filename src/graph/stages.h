@@ -1,10 +1,14 @@
 // Which layers a pipeline rank holds.
 //
-// Layers are dealt to pp x interleave chunks as evenly as they go, the earlier chunks one more where they do
-// not; rank r holds chunks r, r + pp, r + 2 pp, ... The embedding is on the first chunk, the head and loss on
-// the last.
+// Layers are dealt to equal chunks as evenly as they go, the earlier chunks one more where they do not. Rank
+// r of p holds
+//   chunks r, r + p, r + 2 p, ...   one after the other (v of them when interleaved);
+//   chunks r and 2 p - 1 - r        zb-v: down the ranks and up again, so that both ends are on rank 0;
+//   chunks r and p - 1 - r          dualpipe: one for each direction, so that every chunk is there twice.
+// The embedding is where the first chunk is, the head and loss where the last one is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "catalog/plan.h"
@@ -16,12 +20,49 @@ struct LayerRange {
   std::int64_t count() const { return last - first; }
 };
 
-/// Layers of chunk `chunk` of pp x interleave.
+/// Into how many chunks the model is cut.
+inline std::int64_t all_chunks(const Plan& plan) {
+  if (plan.schedule == Schedule::kZbV) return 2 * std::int64_t{plan.pp};
+  return std::int64_t{plan.pp} * plan.interleave;
+}
+
+inline int chunks_of_rank(const Plan& plan) {
+  return plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe ? 2 : plan.interleave;
+}
+
+/// The i-th chunk of a rank.
+inline std::int64_t rank_chunk(const Plan& plan, std::int64_t rank, std::int64_t i) {
+  if (i == 1 && plan.schedule == Schedule::kZbV) return 2 * std::int64_t{plan.pp} - 1 - rank;
+  if (i == 1 && plan.schedule == Schedule::kDualPipe) return plan.pp - 1 - rank;
+  return rank + i * plan.pp;
+}
+
+inline bool holds_first_chunk(const Plan& plan, std::int64_t rank) {
+  return rank == 0 || (plan.schedule == Schedule::kDualPipe && rank == plan.pp - 1);
+}
+inline bool holds_last_chunk(const Plan& plan, std::int64_t rank) {
+  if (plan.schedule == Schedule::kZbV) return rank == 0;
+  return rank == plan.pp - 1 || (plan.schedule == Schedule::kDualPipe && rank == 0);
+}
+
+/// Layers of chunk `chunk`.
 inline LayerRange chunk_layers(std::int64_t layers, const Plan& plan, std::int64_t chunk) {
-  const std::int64_t chunks = std::int64_t{plan.pp} * plan.interleave;
+  const std::int64_t chunks = all_chunks(plan);
   const std::int64_t base = layers / chunks, extra = layers % chunks;
   const auto start = [&](std::int64_t c) { return c * base + (c < extra ? c : extra); };
   return {start(chunk), start(chunk + 1)};
+}
+
+/// Those of a chunk that are run again whole: the first ones.
+inline LayerRange recomputed_layers(const Plan& plan, const LayerRange& chunk) {
+  switch (plan.recompute.kind) {
+    case Recompute::Kind::kUniform:
+      return chunk;
+    case Recompute::Kind::kBlock:
+      return {chunk.first, std::min(chunk.last, chunk.first + plan.recompute.layers)};
+    default:
+      return {chunk.first, chunk.first};
+  }
 }
 
 }  // namespace shardplan

@@ -113,7 +113,7 @@ Plan read_plan(const JsonNode& node) {
   if (const JsonNode sp = node.find("sequence_parallel")) plan.sequence_parallel = sp.boolean();
   if (const JsonNode recompute = node.find("recompute")) {
     const auto named = recompute_named(limited(recompute));
-    if (!named) recompute.fail("unknown_name", "no such recomputation", "none, selective or full");
+    if (!named) recompute.fail("unknown_name", "no such recomputation", "as --recompute takes it");
     plan.recompute = named.value_or(Recompute::kNone);
   }
   return plan;

@@ -56,8 +56,9 @@ constexpr std::array kFlags{
     QuestionFlag{"--zero", &Spec::zero, "ZeRO stage, 0 to 3"},
     QuestionFlag{"--micro-batch", &Spec::micro_batch, "sequences of one micro-batch"},
     QuestionFlag{"--interleave", &Spec::interleave, "model chunks a pipeline rank holds"},
-    QuestionFlag{"--schedule", &Spec::schedule, "gpipe, 1f1b, interleaved"},
-    QuestionFlag{"--recompute", &Spec::recompute, "none, selective, full"},
+    QuestionFlag{"--schedule", &Spec::schedule, "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe"},
+    QuestionFlag{"--recompute", &Spec::recompute,
+                 "none, selective, full, full:N, uniform:N, or modules joined by commas"},
     QuestionFlag{"--sp", &Spec::sp, "sequence parallelism: on or off"},
 };
 
@@ -200,6 +201,14 @@ void read_workload(FlagReader& flags, Purpose purpose, Question& q) {
 
 void read_activation_model(FlagReader& flags, Purpose purpose, Question& q) {
   q.activations = purpose == Purpose::kMemory ? ActivationModel::kPaper : ActivationModel::kOps;
+  // The closed forms know whole layers and the attention core only.
+  const bool modules = q.fixed.recompute && q.fixed.recompute->kind == Recompute::Kind::kModules &&
+                       *q.fixed.recompute != Recompute::kSelective;
+  if (modules && purpose == Purpose::kMemory && !flags.told(&Spec::activation_model)) {
+    q.activations = ActivationModel::kOps;
+    q.assumed.emplace_back("activations op by op: the closed forms of the paper know no recomputed modules");
+    return;
+  }
   if (!flags.told(&Spec::activation_model)) {
     q.assumed.emplace_back(
         purpose == Purpose::kMemory
@@ -210,6 +219,11 @@ void read_activation_model(FlagReader& flags, Purpose purpose, Question& q) {
   const std::string key = name_key(*flags.text(&Spec::activation_model));
   if (key == "paper") q.activations = ActivationModel::kPaper;
   if (key == "ops") q.activations = ActivationModel::kOps;
+  if (key == "paper" && modules) {
+    flags.fail(&Spec::activation_model, "conflict",
+               "the closed forms of the paper know no recompute " + name(*q.fixed.recompute),
+               "--activations ops");
+  }
   if (key != "paper" && key != "ops") {
     flags.fail(&Spec::activation_model, "unknown_name", "\"" + key + "\" is not one of its values",
                "one of paper, ops", nearest_name(key, {"paper", "ops"}));
@@ -275,20 +289,86 @@ void refuse_unmodelled(FlagReader& flags) {
     flags.fail(&Spec::precision, "unsupported", std::string("training in ") + name(p) + " is not modelled",
                "one of bf16, fp16, fp8, fp4");
   }
-  if (flags.told(&Spec::recompute)) {
-    const std::string key = name_key(*flags.text(&Spec::recompute));
-    if (key.starts_with("full:") || key.find(',') != std::string::npos) {
-      flags.fail(&Spec::recompute, "unsupported", "recompute " + key + " is not modelled yet",
-                 "one of none, selective, full");
+}
+
+/// "full:4", "moe_act,layernorm": what is wrong with a spelling, and the nearest that is right.
+std::optional<Recompute> read_recompute(FlagReader& flags) {
+  if (!flags.told(&Spec::recompute)) return std::nullopt;
+  const std::string key = name_key(*flags.text(&Spec::recompute));
+  if (const auto named = recompute_named(key)) return named;
+  if (key.starts_with("full:") || key.starts_with("uniform:")) {
+    flags.fail(&Spec::recompute, "bad_value", quoted_flag_text(key) + " names no whole number of layers",
+               "full:N recomputes the first N layers of each chunk, uniform:N all layers in groups of N");
+    return std::nullopt;
+  }
+  std::vector<std::string> names{"none", "selective", "full"};
+  const bool list = key.find(',') != std::string::npos;
+  if (list) names.clear();
+  for (int i = 0; i < kModuleCount; ++i) names.emplace_back(name(static_cast<Module>(1 << i)));
+  std::string expected, wrong = key;
+  for (const std::string& known : names) expected += (expected.empty() ? "" : ", ") + known;
+  for (std::size_t from = 0; list && from <= key.size();) {
+    const std::size_t comma = std::min(key.find(',', from), key.size());
+    wrong = key.substr(from, comma - from);
+    if (!module_named(wrong)) break;
+    from = comma + 1;
+  }
+  flags.fail(&Spec::recompute, "unknown_name", quoted_flag_text(wrong) + " is not one of its values",
+             list ? "names of " + expected + ", joined by commas"
+                  : "one of " + expected + ", full:N, uniform:N; module names can be joined by commas",
+             nearest_name(wrong, names));
+  return std::nullopt;
+}
+
+bool has_module(const Model& model, Module module) {
+  return std::any_of(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
+    const auto* moe = std::get_if<MoeMlp>(&layer.mlp);
+    switch (module) {
+      case Module::kLayerNorm:
+        return true;
+      case Module::kMlaUpProjection:
+        return std::holds_alternative<LatentAttention>(layer.mixer);
+      case Module::kMlp:
+        return std::holds_alternative<DenseMlp>(layer.mlp);
+      case Module::kMoe:
+      case Module::kMoeActivation:
+        return moe != nullptr;
+      case Module::kSharedExperts:
+        return moe != nullptr && moe->shared_width > 0;
+      case Module::kCoreAttention:
+        break;
+    }
+    return true;
+  });
+}
+
+/// The model must have what is to be recomputed: a run that named it otherwise would not start, or save
+/// nothing.
+void check_recompute(FlagReader& flags, const Question& q) {
+  if (!q.fixed.recompute) return;
+  const Recompute& recompute = *q.fixed.recompute;
+  const auto layers = static_cast<std::int64_t>(q.model.layers.size());
+  if (recompute.whole_layers() && recompute.layers > layers) {
+    flags.fail(&Spec::recompute, "out_of_range",
+               name(recompute) + " of the " + number_text(layers) + " layers of " + q.model.name,
+               "at most " + number_text(layers) + " layers");
+  }
+  if (recompute == Recompute::kSelective) return;
+  std::string available;
+  const Module* missing = nullptr;
+  static constexpr std::array kModules{Module::kCoreAttention,   Module::kMoeActivation, Module::kLayerNorm,
+                                       Module::kMlaUpProjection, Module::kMlp,           Module::kMoe,
+                                       Module::kSharedExperts};
+  for (const Module& module : kModules) {
+    if (has_module(q.model, module)) {
+      available += (available.empty() ? "" : ", ") + std::string(name(module));
+    } else if (recompute.has(module) && missing == nullptr) {
+      missing = &module;
     }
   }
-  if (!flags.told(&Spec::schedule)) return;
-  const std::string key = name_key(*flags.text(&Spec::schedule));
-  for (const Schedule s : {Schedule::kZbH1, Schedule::kZbV, Schedule::kDualPipe}) {
-    if (key != name(s)) continue;
-    flags.fail(&Spec::schedule, "unsupported", "schedule " + key + " is not modelled yet",
-               "one of gpipe, 1f1b, interleaved");
-  }
+  if (missing == nullptr) return;
+  flags.fail(&Spec::recompute, "unsupported", q.model.name + " has no " + name(*missing) + " to recompute",
+             "modules that it has: " + available);
 }
 
 void check_schedule(FlagReader& flags, const FixedAxes& axes) {
@@ -356,8 +436,10 @@ std::optional<Error> take_batch(const Question& q, MemoryPlan& result) {
   p.micro_batch = q.fixed.micro_batch.value_or(kMemoryMicroBatch);
   if (!q.fixed.micro_batch) result.assumed.push_back("micro-batch " + number_text(kMemoryMicroBatch));
   if (q.workload.global_batch == 0) {
-    p.grad_accumulation = p.pp;
-    result.assumed.emplace_back("as many micro-batches as pipeline stages");
+    p.grad_accumulation = filling_micro_batches(p);
+    result.assumed.emplace_back(p.schedule == Schedule::kDualPipe
+                                    ? "twice as many micro-batches as pipeline stages, the fewest of dualpipe"
+                                    : "as many micro-batches as pipeline stages");
     return std::nullopt;
   }
   const std::int64_t each = std::int64_t{p.dp} * p.micro_batch;
@@ -388,9 +470,9 @@ Result<FixedAxes> parse_axes(const QuestionSpec& spec) {
   axes.interleave = flags.degree(&Spec::interleave);
   if (const auto stage = flags.integer(&Spec::zero, 0, 3)) axes.zero_stage = static_cast<std::int8_t>(*stage);
   refuse_unmodelled(flags);
-  axes.recompute =
-      flags.choice(&Spec::recompute, {Recompute::kNone, Recompute::kSelective, Recompute::kFull});
-  axes.schedule = flags.choice(&Spec::schedule, {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved});
+  axes.recompute = read_recompute(flags);
+  axes.schedule = flags.choice(&Spec::schedule, {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
+                                                 Schedule::kZbH1, Schedule::kZbV, Schedule::kDualPipe});
   axes.sequence_parallel = flags.boolean(&Spec::sp);
   check_schedule(flags, axes);
   if (flags.error()) return *flags.error();
@@ -413,6 +495,7 @@ Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog
   FlagReader flags(spec);
   read_workload(flags, spec.purpose, q);
   read_framework(flags, catalog, q);
+  check_recompute(flags, q);
   read_activation_model(flags, spec.purpose, q);
   if (flags.error()) return *flags.error();
   if (!q.model.quantization.method.empty()) {

@@ -481,12 +481,12 @@ TEST(QuestionAxes, Errors) {
   EXPECT_EQ(code_at({{"--sp", "maybe"}}), "--sp bad_value");
   EXPECT_EQ(error_of({{"--schedule", "1f1"}}).nearest, "1f1b");
   EXPECT_EQ(error_of({{"--recompute", "fulll"}}).nearest, "full");
-  for (const char* schedule : {"zb-h1", "zb_v", "dualpipe"}) {
-    EXPECT_EQ(code_at({{"--schedule", schedule}}), "--schedule unsupported");
-  }
-  for (const char* recompute : {"full:4", "mlp,layernorm"}) {
-    EXPECT_EQ(code_at({{"--recompute", recompute}}), "--recompute unsupported");
-  }
+  EXPECT_EQ(code_at({{"--schedule", "zb-v"}, {"--interleave", "2"}}), "--interleave conflict");
+  EXPECT_EQ(code_at({{"--recompute", "full:0"}}), "--recompute bad_value");
+  EXPECT_EQ(code_at({{"--recompute", "full:1000"}}), "--recompute out_of_range");
+  EXPECT_EQ(code_at({{"--recompute", "mlp,moe_act"}}), "--recompute unsupported");
+  EXPECT_EQ(code_at({{"--recompute", "mlp"}, {"--activations", "paper"}}), "--activations conflict");
+  EXPECT_EQ(error_of({{"--recompute", "mlp,layernom"}}).nearest, "layernorm");
   EXPECT_EQ(code_at({{"--schedule", "1f1b"}, {"--interleave", "2"}}), "--interleave conflict");
   EXPECT_EQ(code_at({{"--schedule", "interleaved"}, {"--interleave", "1"}}), "--interleave conflict");
   EXPECT_EQ(code_at({{"--gpus", "64"}, {"--tp", "3"}}), "--gpus not_divisible");

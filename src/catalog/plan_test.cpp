@@ -1,0 +1,41 @@
+#include "catalog/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <type_traits>
+
+namespace shardplan {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<Plan>);
+
+TEST(Recompute, EverySpellingReadsBackAsItself) {
+  for (const char* text : {"none", "selective", "full", "full:1", "full:4", "uniform:2", "layernorm",
+                           "moe_act,layernorm", "core_attn,mla_up_proj,mlp,moe,shared_experts"}) {
+    const auto read = recompute_named(text);
+    ASSERT_TRUE(read.has_value()) << text;
+    EXPECT_EQ(name(*read), text);
+    Plan p;
+    p.recompute = *read;
+    if (*read == Recompute::kNone) continue;
+    EXPECT_TRUE(canonical(p).ends_with(std::string("·") + text)) << text;
+  }
+}
+
+TEST(Recompute, OneMeaningHasOneText) {
+  EXPECT_EQ(recompute_named("core_attn"), Recompute::kSelective);
+  EXPECT_EQ(recompute_named("uniform:1"), Recompute::kFull);
+  EXPECT_EQ(recompute_named("layernorm,moe-act"), recompute_named("moe_act,layernorm,layernorm"));
+  EXPECT_LT(Recompute::kNone, Recompute::kSelective);
+  EXPECT_LT(Recompute::kSelective, Recompute::kFull);
+}
+
+TEST(Recompute, RefusesWhatMeansNothing) {
+  for (const char* text : {"", ",", "fulll", "full:", "full:0", "full:-1", "full:4x", "full:99999999999",
+                           "uniform:0", "mlp,", "mlp,,moe", "selective,mlp", "mlp moe"}) {
+    EXPECT_FALSE(recompute_named(text).has_value()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace shardplan
