@@ -48,6 +48,29 @@ const CorpusFramework* corpus_framework(const std::string& text) {
 
 bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
+/// "full", "full uniform 2 layers", "full block 4 layers", "selective (core attention)", "selective modules
+/// [moe_act mlp]", "selective (mla_up_proj, mlp)".
+std::optional<Recompute> recompute_of(std::string text) {
+  constexpr std::string_view kUniform = "full uniform ", kBlock = "full block ";
+  if (text == "selective (core attention)") return Recompute::kSelective;
+  for (const auto& [prefix, kind] : {std::pair{kUniform, "uniform:"}, {kBlock, "full:"}}) {
+    if (!text.starts_with(prefix)) continue;
+    const std::size_t end = text.find(' ', prefix.size());
+    const auto count = parse_number(text.substr(prefix.size(), end - prefix.size()));
+    return count ? recompute_named(kind + format_number(*count)) : std::nullopt;
+  }
+  if (text == "full" || text.starts_with("full (")) return Recompute::kFull;
+  const std::size_t open = text.find_first_of("[("), close = text.find_last_of("])");
+  if (!text.starts_with("selective") || open == std::string::npos || close == std::string::npos) return {};
+  text = text.substr(open + 1, close - open - 1);
+  std::string modules;
+  for (const char c : text) {
+    if (c != ' ') modules += c;
+    if (c == ' ' && !modules.empty() && modules.back() != ',') modules += ',';
+  }
+  return recompute_named(modules);
+}
+
 }  // namespace
 
 std::int64_t RunReading::column(const char* name, std::int64_t otherwise) {
@@ -212,15 +235,10 @@ void RunReading::take_recompute() {
     if (!corpus_framework(row_["framework"])->recompute_none) return skip("recomputation is not printed");
     return assume("no recomputation");
   }
-  if (text.starts_with("full") && !holds(text, "offload")) {
-    run_.plan.recompute = Recompute::kFull;
-    run_.features.emplace_back("full recompute");
-  } else if (text == "selective (core attention)") {
-    run_.plan.recompute = Recompute::kSelective;
-    run_.features.emplace_back("selective recompute");
-  } else {
-    skip("recompute " + text + " is not modelled yet");
-  }
+  const auto taken = recompute_of(text);
+  if (!taken) return skip("recompute " + text + " is not modelled yet");
+  run_.plan.recompute = *taken;
+  run_.features.emplace_back(taken->whole_layers() ? "full recompute" : "recomputed modules");
 }
 
 Result<TrainingRun> RunReading::run() {
