@@ -40,6 +40,23 @@ TEST(MemoryRun, ReadsAMegatronCommandLine) {
   EXPECT_THAT(run->run.assumed, testing::Contains(HasSubstr("50,257")));
 }
 
+TEST(MemoryRun, ReadsWhatIsRecomputed) {
+  const auto taken = [](const std::string& text) {
+    std::string cells = gpt("8", "allocated", "--bf16");
+    const std::string none = ",none,";
+    const auto run = read(cells.replace(cells.find(none), none.size(), "," + text + ","));
+    return run ? name(run->plan.recompute) : run.error().message;
+  };
+  EXPECT_EQ(taken("full"), "full");
+  EXPECT_EQ(taken("full uniform 1 layers"), "full");
+  EXPECT_EQ(taken("full uniform 2 layers"), "uniform:2");
+  EXPECT_EQ(taken("full block 4 layers"), "full:4");
+  EXPECT_EQ(taken("selective (core attention)"), "selective");
+  EXPECT_EQ(taken("selective modules [layernorm mlp]"), "layernorm,mlp");
+  EXPECT_THAT(taken("selective modules [all]"), HasSubstr("is not modelled yet"));
+  EXPECT_THAT(taken("full + offload"), HasSubstr("is not modelled yet"));
+}
+
 TEST(MemoryRun, WhatItCannotExpressIsSkippedWithItsReason) {
   const auto reason = [](const std::string& cells) {
     const auto run = read(cells);

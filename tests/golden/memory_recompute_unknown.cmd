@@ -1,0 +1,1 @@
+shardplan memory --preset llama3-8b --recompute mlp,layer_nrom
