@@ -36,6 +36,8 @@ struct Training {
   Kernels kernels;
   /// Copies of the sharded optimizer state: the groups that share one are that much smaller.
   std::int64_t optimizer_instances = 1;
+  /// Interleaved chunks may differ by a layer, where the framework was told to deal them so.
+  bool uneven_chunks = false;
 };
 
 /// Bytes kept for each parameter with one optimizer.

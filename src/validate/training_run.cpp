@@ -1,6 +1,7 @@
 // A row's framework, cluster, plan, precision and recomputation.
 #include "validate/training_run.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -39,6 +40,14 @@ constexpr std::array kFrameworks{
     CorpusFramework{"InternEvo", "generic", false, -1, false, kOtherBuffers},
 };
 
+/// Networks that sources name in their text, where they differ from what the device usually has.
+struct NamedFabric {
+  const char* source;
+  const char* fabric;
+};
+constexpr std::array kFabrics{NamedFabric{"internevo", "roce-100x4"},
+                              NamedFabric{"bigscience-a100", "opa-100x4"}};
+
 const CorpusFramework* corpus_framework(const std::string& text) {
   for (const CorpusFramework& f : kFrameworks) {
     if (text.starts_with(f.prefix)) return &f;
@@ -47,6 +56,13 @@ const CorpusFramework* corpus_framework(const std::string& text) {
 }
 
 bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+/// GPUs that a job takes of each scale-up domain: schedulers give equal shares, 64 of 72 to a job of 256.
+std::int64_t equal_share(std::int64_t gpus, std::int64_t domain) {
+  std::int64_t share = domain;
+  while (gpus % share != 0) --share;
+  return share;
+}
 
 }  // namespace
 
@@ -97,7 +113,17 @@ void RunReading::take_cluster() {
   if (gpus == 0) return;
   std::optional<std::int64_t> node;
   if (!row_["gpus_per_node"].empty()) node = needed("gpus_per_node");
-  Result<Cluster> cluster = usual_cluster(catalog_, **device, gpus, node);
+  Device hardware = **device;
+  for (const NamedFabric& named : kFabrics) {
+    if (run_.source == named.source) hardware.usual_fabric = named.fabric;
+  }
+  const auto domain = static_cast<std::int64_t>(hardware.scale_up.domain_size.value.raw());
+  const bool boards = domain > hardware.usual_gpus_per_node && node.value_or(domain) < domain;
+  if (boards && gpus > domain && gpus % domain != 0) {
+    node = equal_share(gpus, domain);
+    assume(std::to_string(*node) + " GPUs of each scale-up domain of " + std::to_string(domain));
+  }
+  Result<Cluster> cluster = usual_cluster(catalog_, hardware, gpus, node);
   if (!cluster) return skip(cluster.error().message);
   run_.question.cluster = std::move(cluster).value();
 }
@@ -106,7 +132,7 @@ void RunReading::take_sharding() {
   const std::string& text = row_["sharding"];
   Plan& p = run_.plan;
   int stage = corpus_framework(row_["framework"])->zero_stage;
-  if (text.empty()) {
+  if (text.empty() || text == "ddp (FSDP=0)") {
     if (stage < 0) return skip("the sharding is not printed");
     assume("ZeRO stage " + std::to_string(stage) + ": the source does not print the sharding");
   } else if (holds(text, "distributed optimizer") || holds(text, "distopt") || holds(text, "zero1")) {
@@ -120,6 +146,7 @@ void RunReading::take_sharding() {
   } else {
     stage = 0;
   }
+  if (p.dp * p.cp == 1) stage = 0;  // nothing to shard over
   p.zero_stage = static_cast<std::int8_t>(stage);
   if (holds(text, "megatron-fsdp")) gap("Megatron-FSDP is not modelled yet");
   // "zero1 over 8 GPUs": the optimizer's shards are spread over so many ranks, and repeated.
@@ -155,8 +182,47 @@ void RunReading::take_batch() {
   run_.question.workload.sequence = needed("seq_len");
 }
 
+/// Model chunks a rank. The corpus's table of unprinted inputs has one exception to one.
+std::int32_t RunReading::interleave() {
+  constexpr std::int64_t kStages = 8, kChunks = 12;
+  const bool printed = !row_["vp"].empty();
+  if (!printed && run_.plan.pp == kStages && name_key(row_["model"]) == "nemotron4-340b") {
+    assume("12 chunks a stage, as the next release of the source prints");
+    return kChunks;
+  }
+  return static_cast<std::int32_t>(std::max<std::int64_t>(1, column("vp", 1)));
+}
+
+void RunReading::take_expert_tensor() {
+  const auto& layers = run_.question.model.layers;
+  const bool moe = std::any_of(layers.begin(), layers.end(),
+                               [](const Layer& l) { return std::holds_alternative<MoeMlp>(l.mlp); });
+  if (!moe) return;
+  Plan& p = run_.plan;
+  if (!row_["etp"].empty()) {
+    p.etp = static_cast<std::int32_t>(std::max<std::int64_t>(1, column("etp", 1)));
+    return;
+  }
+  // The corpus's table of unprinted inputs: NeMo's Mixtral and Grok recipes cut experts as they cut the rest.
+  const std::string model = name_key(row_["model"]);
+  const bool cut = row_["framework"].starts_with("NeMo") && (holds(model, "mixtral") || holds(model, "grok"));
+  p.etp = told_ || cut ? p.tp : 1;
+  assume("expert-tensor parallelism " + std::to_string(p.etp));
+}
+
+/// Megatron counts the embedding and the loss as a layer each, so that 126 layers are 64 chunks of two.
+void RunReading::take_uneven_chunks() {
+  const Plan& p = run_.plan;
+  const auto layers = static_cast<std::int64_t>(run_.question.model.layers.size());
+  const std::int64_t chunks = std::int64_t{p.pp} * p.interleave;
+  if (p.interleave == 1 || chunks > layers || layers % chunks == 0) return;
+  run_.question.workload.uneven_chunks = true;
+  assume(std::to_string(layers) + " layers over " + std::to_string(chunks) + " chunks as evenly as they go");
+}
+
 void RunReading::take_plan() {
   Plan& p = run_.plan;
+  if (row_["tp"].empty() || row_["pp"].empty()) return skip("the layout is not printed");
   const auto degree = [&](const char* name) {
     return static_cast<std::int32_t>(std::max<std::int64_t>(1, column(name, 1)));
   };
@@ -164,11 +230,10 @@ void RunReading::take_plan() {
   p.pp = degree("pp");
   p.cp = degree("cp");
   p.ep = degree("ep");
-  p.interleave = degree("vp");
+  p.interleave = interleave();
   p.micro_batch = degree("mbs");
-  const bool moe = column("moe_experts", 0) > 0;
-  p.etp = moe ? (row_["etp"].empty() ? (told_ ? p.tp : 1) : degree("etp")) : 1;
-  if (moe && row_["etp"].empty()) assume("expert-tensor parallelism " + std::to_string(p.etp));
+  take_expert_tensor();
+  take_uneven_chunks();
   p.schedule = p.interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B;
   const std::int64_t gpus = run_.question.cluster.gpus, replica = std::int64_t{p.tp} * p.pp * p.cp;
   if (gpus % replica != 0) return skip("tp x pp x cp does not divide the GPUs");
