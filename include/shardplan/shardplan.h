@@ -39,3 +39,4 @@
 #include "search/search.h"
 #include "units/format.h"
 #include "validate/memory_validation.h"
+#include "validate/time_validation.h"
