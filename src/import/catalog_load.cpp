@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "import/catalog.h"
+#include "import/evidence.h"
 #include "import/json_node.h"
 #include "import/json_text.h"
 
@@ -374,17 +375,22 @@ void read_frameworks(const JsonNode& root, Catalog& catalog) {
 
 // The whole -------------------------------------------------------------------------------------------------
 
+void read_measured(const JsonNode& root, Catalog& catalog) { read_evidence(root, catalog.evidence); }
+
 struct Section {
   const char* file;
   void (*read)(const JsonNode& root, Catalog& catalog);
+  bool optional = false;
 };
 // Each may refer to those above it.
-constexpr std::array<Section, 6> kSections{{{"sources", read_sources},
+constexpr std::array<Section, 8> kSections{{{"sources", read_sources},
                                             {"fabrics", read_fabrics},
                                             {"devices", read_devices},
                                             {"clusters", read_clusters},
                                             {"frameworks", read_frameworks},
-                                            {"models", read_models}}};
+                                            {"models", read_models},
+                                            {"evidence_time", read_measured, true},
+                                            {"evidence_memory", read_measured, true}}};
 
 std::optional<Error> read_section(const Section& section, std::span<const EmbeddedFile> files,
                                   Catalog& catalog) {
@@ -397,6 +403,7 @@ std::optional<Error> read_section(const Section& section, std::span<const Embedd
     section.read(JsonNode(&json.value(), "", &log), catalog);
     return log.error;
   }
+  if (section.optional) return std::nullopt;
   return Error{"missing_file", "no " + where, where, std::string(section.file) + ".json", ""};
 }
 

@@ -27,13 +27,18 @@ std::string groups_text(const std::string& title, const std::vector<ErrorGroup>&
   return table.text() + "\n";
 }
 
-std::string worst_text(const Validation& v, std::size_t most) {
+std::string worst_text(const Validation& v, std::optional<double> over) {
+  constexpr std::size_t kMost = 10;
   std::vector<ValidatedRow> rows = v.rows;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ValidatedRow& a, const ValidatedRow& b) { return a.ape() > b.ape(); });
-  rows.resize(std::min(rows.size(), most));
+  const auto near = std::find_if(rows.begin(), rows.end(),
+                                 [&](const ValidatedRow& row) { return row.ape() <= over.value_or(0); });
+  const auto off = static_cast<std::size_t>(near - rows.begin());
+  rows.resize(over ? off : std::min(rows.size(), kMost));
   Table table;
-  table.row({"furthest off", "measured", "predicted", "error"});
+  table.row({over ? "off by more than " + format_percent(*over) : "furthest off", "measured", "predicted",
+             "error"});
   for (const ValidatedRow& r : rows) {
     table.row({r.id, value_of_row(r.measured, v.unit), value_of_row(r.predicted, v.unit),
                signed_percent(r.predicted / r.measured - 1)});
@@ -69,7 +74,7 @@ Json groups_json(const std::vector<ErrorGroup>& groups) {
 
 }  // namespace
 
-std::string validation_text(const Validation& v, std::size_t worst) {
+std::string validation_text(const Validation& v, std::optional<double> over) {
   const ErrorStats all = error_stats(v.rows);
   std::string text = v.kind + ": median error " + format_percent(all.median_ape) + ", 90th percentile " +
                      format_percent(all.p90_ape) + ", bias " + signed_percent(all.bias) + " over " +
@@ -77,7 +82,7 @@ std::string validation_text(const Validation& v, std::size_t worst) {
                      format_count(static_cast<double>(v.skipped.size())) + " skipped\n\n";
   text += groups_text("by source", by_source(v)) + groups_text("by framework", by_framework(v)) +
           groups_text("by GPU", by_gpu(v)) + groups_text("by feature", by_feature(v));
-  return text + worst_text(v, worst) + skipped_text(v);
+  return text + worst_text(v, over) + skipped_text(v);
 }
 
 Json validation_json(const Validation& v) {

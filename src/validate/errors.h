@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "catalog/evidence.h"
+
 namespace shardplan {
 
 struct ValidatedRow {
@@ -17,6 +19,8 @@ struct ValidatedRow {
   std::vector<std::string> features;
   double measured = 0, predicted = 0;  // SI base units
   std::vector<std::string> assumed;
+  std::string citation;  // where it is printed
+  RunProfile profile;
   double ape() const;
 };
 

@@ -23,7 +23,7 @@ Bytes<> predicted_peak(const MemoryRun& run) {
 }  // namespace
 
 Validation validate_memory(const CsvTable& table, const Catalog& catalog) {
-  Validation validation{"training-memory", "bytes", {}, {}};
+  Validation validation{kMemoryBand, "bytes", {}, {}};
   for (std::size_t i = 0; i < table.size(); ++i) {
     const CsvRow row{table, i};
     if (!has_measured_peak(row)) continue;
@@ -34,7 +34,8 @@ Validation validate_memory(const CsvTable& table, const Catalog& catalog) {
     }
     const TrainingRun& r = run->run;
     validation.rows.push_back({r.id, r.source, r.framework, r.gpu, r.features, run->measured.raw(),
-                               predicted_peak(*run).raw(), r.assumed});
+                               predicted_peak(*run).raw(), r.assumed, r.citation,
+                               run_profile(r.question, r.plan)});
   }
   return validation;
 }

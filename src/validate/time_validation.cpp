@@ -6,7 +6,7 @@
 namespace shardplan {
 
 Validation validate_time(const CsvTable& table, const Catalog& catalog) {
-  Validation validation{"training-time", "s", {}, {}};
+  Validation validation{kTimeBand, "s", {}, {}};
   for (std::size_t i = 0; i < table.size(); ++i) {
     const CsvRow row{table, i};
     if (!has_measured_step(row)) continue;
@@ -25,8 +25,8 @@ Validation validate_time(const CsvTable& table, const Catalog& catalog) {
       continue;
     }
     const double predicted = estimator.time<double>(r.plan).total().raw();
-    validation.rows.push_back(
-        {r.id, r.source, r.framework, r.gpu, r.features, run->measured.raw(), predicted, r.assumed});
+    validation.rows.push_back({r.id, r.source, r.framework, r.gpu, r.features, run->measured.raw(), predicted,
+                               r.assumed, r.citation, run_profile(r.question, r.plan)});
   }
   return validation;
 }

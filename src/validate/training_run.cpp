@@ -292,6 +292,7 @@ Result<TrainingRun> RunReading::run() {
   run_.id = row_["id"];
   run_.source = row_["source_key"];
   run_.quality = row_["quality"];
+  run_.citation = row_["source"];
   const auto skipped = [&] { return Error{"skipped", reason_, row_["id"], "", ""}; };
   take_framework();
   take_cluster();
