@@ -112,7 +112,12 @@ Json census_json(const Census& census) {
   return json;
 }
 
-Json estimate_json(const Estimate& e, const MemoryAccount& memory) {
+Json estimate_json(const Estimate& e, const MemoryAccount& memory, const std::optional<ErrorBand>& band) {
+  Json error_band = nullptr;
+  if (band) {
+    const double step = e.step.raw();
+    error_band = {{"low_s", band->low(step)}, {"high_s", band->high(step)}, {"rows", band->rows}};
+  }
   return {{"plan", plan_json(e.plan)},
           {"memory", memory_json(memory)},
           {"step_time_s", e.step.raw()},
@@ -120,7 +125,22 @@ Json estimate_json(const Estimate& e, const MemoryAccount& memory) {
           {"mfu", e.mfu.raw()},
           {"hfu", e.hfu.raw()},
           {"flops_convention", kFlopsConvention},
-          {"breakdown", breakdown_json(e.time)}};
+          {"breakdown", breakdown_json(e.time)},
+          {"error_band", error_band}};
+}
+
+Json nearest_json(const std::vector<NearRun>& nearest) {
+  Json list = Json::array();
+  for (const NearRun& n : nearest) {
+    list.push_back({{"id", n.run.id},
+                    {"source", n.run.source},
+                    {"measured", n.run.measured.raw()},
+                    {"predicted", n.run.predicted.raw()},
+                    {"unit", "s"},
+                    {"run", title(n.run.profile)},
+                    {"distance", n.distance}});
+  }
+  return list;
 }
 
 void add_findings(const Answer& a, Json& json) {
