@@ -46,7 +46,8 @@ struct NamedFabric {
   const char* fabric;
 };
 constexpr std::array kFabrics{NamedFabric{"internevo", "roce-100x4"},
-                              NamedFabric{"bigscience-a100", "opa-100x4"}};
+                              NamedFabric{"bigscience-a100", "opa-100x4"},
+                              NamedFabric{"vtrain-multi", "ib-hdr-200x4"}};  // arXiv:2312.12391
 
 const CorpusFramework* corpus_framework(const std::string& text) {
   for (const CorpusFramework& f : kFrameworks) {
