@@ -39,6 +39,7 @@ bench: build  ## timings, and their ratio to the run before
 
 docs: program  ## rewrite the generated pages and the output blocks of the hand-written ones
 	@tools/check_generated.sh --write $(program)
+	@$(MAKE) program  # the catalog's evidence may have changed
 	@tools/doc_blocks --program $(program)
 
 clean:

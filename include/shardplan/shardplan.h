@@ -10,6 +10,7 @@
 
 // Values.
 #include "catalog/communication.h"
+#include "catalog/evidence.h"
 #include "catalog/question.h"
 #include "catalog/result.h"
 #include "catalog/serving.h"
@@ -34,6 +35,7 @@
 #include "report/catalog_report.h"
 #include "report/comm_report.h"
 #include "report/drill_report.h"
+#include "report/evidence_report.h"
 #include "report/explain.h"
 #include "report/formula_reference.h"
 #include "report/json_values.h"
@@ -43,4 +45,6 @@
 #include "report/validation_report.h"
 #include "search/search.h"
 #include "units/format.h"
+#include "validate/bands.h"
 #include "validate/memory_validation.h"
+#include "validate/time_validation.h"

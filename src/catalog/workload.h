@@ -24,6 +24,7 @@ struct Kernels {
   bool attention_mask = false;          // the loader builds one for each sequence
   bool fused_weight_gradient = true;    // accumulated by the matrix product itself
   bool gathers_expert_tokens = false;   // all tokens gathered on each expert rank, then picked
+  bool compiled_loss = false;           // the loss as one compiled kernel
   bool fused_expert_activation = true;  // the router's weight applied inside the activation kernel
 };
 
@@ -36,6 +37,8 @@ struct Training {
   Kernels kernels;
   /// Copies of the sharded optimizer state: the groups that share one are that much smaller.
   std::int64_t optimizer_instances = 1;
+  /// Interleaved chunks may differ by a layer, where the framework was told to deal them so.
+  bool uneven_chunks = false;
 };
 
 /// Bytes kept for each parameter with one optimizer.
@@ -68,10 +71,16 @@ struct Framework {
     std::optional<int> sharded_from_stage;  // ZeRO stage that divides it; none = never divided
   };
   std::optional<ExtraGradient> extra_gradient;
+  /// Under a pipeline, full sharding keeps weights gathered and gradients unreduced from one micro-batch to
+  /// the next.
+  std::optional<Source> pipeline_keeps_gathered;
 
   /// Buffers and copies that the framework has and others have not: a count of them, 0 where it has none.
   struct Buffers {
     Sourced<Bytes<>> logit{bytes(6), {}};                // alive for each logit at the loss
+    std::optional<Sourced<Bytes<>>> split_logit;         // the same where tensor parallelism splits them
+    std::optional<Sourced<Bytes<>>> compiled_logit;      // the same where the loss is compiled
+    Sourced<Ratio<>> selective_products{};               // share of products whose output "selective" keeps
     Sourced<Ratio<>> placeholder_gradients{};            // 16-bit, one for each distinct weight shape
     Sourced<Ratio<>> sequence_gather{};                  // of a micro-batch's residual stream, kept for good
     Sourced<Ratio<>> gated_copies{};                     // further widths kept by an unfused gated activation
@@ -83,8 +92,19 @@ struct Framework {
     };
     Workspaces before_hopper, since_hopper;
     Sourced<Ratio<>> grouped_workspaces{};  // further ones of the framework's where there are experts
+    Sourced<Ratio<>> stage_outputs{};       // of a micro-batch in flight, kept beside the next stage's input
+    Sourced<Bytes<>> step{};                // copies at the optimizer step, for each parameter of the shard
+    Sourced<Bytes<>> reduce_bucket{};       // flat buffer of a gradient reduction
   };
   Buffers buffers;
+
+  /// What the caching allocator and the driver count beyond the tensors. One for all: PyTorch's.
+  struct Allocator {
+    Sourced<Ratio<>> slack{};          // of the allocated peak: cached blocks that fit no later tensor
+    Sourced<Bytes<>> context{};        // of the device context, which only the driver counts
+    Sourced<Bytes<>> communication{};  // of the communicators, where there are several ranks
+  };
+  Allocator allocator;
 };
 
 }  // namespace shardplan

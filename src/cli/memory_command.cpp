@@ -53,7 +53,8 @@ int run(Typed& typed, const Output& output) {
   }
   const bool suggest = typed.suggest || typed.top.has_value();
   const MemoryAnswer answer =
-      memory_answer(estimator, layout->plan, question->fixed, suggest ? typed.top.value_or(kSuggestions) : 0);
+      memory_answer(estimator, layout->plan, question->fixed, suggest ? typed.top.value_or(kSuggestions) : 0,
+                    catalog().evidence);
   std::vector<std::string> assumed = layout->assumed;
   assumed.insert(assumed.end(), question->assumed.begin(), question->assumed.end());
   assumed.insert(assumed.end(), question->notes.begin(), question->notes.end());

@@ -37,7 +37,7 @@ int run(const Typed& typed, const Output& output) {
   const auto start = std::chrono::steady_clock::now();
   SearchResult result = search(estimator, question->fixed);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  const Answer found = answer(estimator, question->fixed, std::move(result));
+  const Answer found = answer(estimator, question->fixed, std::move(result), catalog().evidence);
   const SearchTime time{spent.count()};
   std::string text = plan_text(*question, found, time);
   Json json = plan_answer_json(*question, found, time);

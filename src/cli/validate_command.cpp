@@ -14,6 +14,8 @@ struct Typed {
   std::vector<std::string> files;
   std::vector<std::string> leave_out;
   std::string bar;
+  std::optional<double> over;
+  bool bands = false;
 };
 
 struct Bar {
@@ -44,41 +46,76 @@ bool left_out(const Row& row, const std::vector<std::string>& sources) {
   return std::find(sources.begin(), sources.end(), row.source) != sources.end();
 }
 
-int run(const Typed& typed, const Output& output) {
-  if (typed.kind != "training-memory") {
-    return output.error(unknown_name("kind", typed.kind, "--kind", {"training-memory"}, "training-memory"));
-  }
-  const Result<Bar> bar = read_bar(typed.bar);
-  if (!bar) return output.error(bar.error());
-  Validation all{typed.kind, "bytes", {}, {}};
+struct Kind {
+  const char* name;
+  const char* unit;
+  std::vector<const char*> columns;
+  const char* measured;  // of the columns, what was measured
+  Validation (*validate)(const CsvTable& table, const Catalog& catalog);
+};
+const Kind kKinds[] = {
+    {kTimeBand, "s", {"id", "framework", "status"}, "step", validate_time},
+    {kMemoryBand, "bytes", {"id", "framework", "peak_mem_gb", "mem_counter"}, "peak", validate_memory},
+};
+
+/// The rows of all the files, or what is wrong with one of them.
+Result<Validation> read_rows(const Typed& typed, const Kind& kind) {
+  Validation all{kind.name, kind.unit, {}, {}, {}, {}};
   for (const std::string& file : typed.files) {
     const Result<std::string> text = read_text_file(file, kCorpusBytesMax);
-    if (!text) return output.error(text.error());
+    if (!text) return text.error();
     const Result<CsvTable> table = read_csv(*text, file);
-    if (!table) return output.error(table.error());
-    for (const char* column : {"id", "peak_mem_gb", "mem_counter", "framework"}) {
+    if (!table) return table.error();
+    for (const char* column : kind.columns) {
       if (table->has(column)) continue;
-      return output.error({"missing_column", std::string("no column ") + column, file + ":1",
-                           "the columns of docs/reference/validation.md", ""});
+      return Error{"missing_column", std::string("no column ") + column, file + ":1",
+                   "the columns of docs/reference/validation.md", ""};
     }
-    const Validation one = validate_memory(*table, catalog());
+    const Validation one = kind.validate(*table, catalog());
     for (const ValidatedRow& row : one.rows) {
       if (!left_out(row, typed.leave_out)) all.rows.push_back(row);
+    }
+    for (const ValidatedRow& row : one.again) {
+      if (!left_out(row, typed.leave_out)) all.again.push_back(row);
+    }
+    for (const JudgedRow& row : one.judged) {
+      if (!left_out(row, typed.leave_out)) all.judged.push_back(row);
     }
     for (const SkippedRow& row : one.skipped) {
       if (!left_out(row, typed.leave_out)) all.skipped.push_back(row);
     }
   }
-  if (all.rows.empty()) {
-    return output.error({"no_rows",
-                         "no row could be evaluated; " + std::to_string(all.skipped.size()) + " skipped",
-                         typed.files.front(), "rows with a measured peak", ""});
+  if (!all.rows.empty()) return all;
+  return Error{"no_rows", "no row could be evaluated; " + std::to_string(all.skipped.size()) + " skipped",
+               typed.files.front(), std::string("rows with a measured ") + kind.measured, ""};
+}
+
+/// The command that a file of evidence says it is from.
+std::string made_by(const Typed& typed) {
+  std::string command = "shardplan validate --bands --kind " + typed.kind;
+  for (const std::string& source : typed.leave_out) command += " --leave-out " + source;
+  for (const std::string& file : typed.files) command += " " + file;
+  return command;
+}
+
+int run(const Typed& typed, const Output& output) {
+  const Kind* kind =
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return typed.kind == k.name; });
+  if (kind == std::end(kKinds)) {
+    return output.error(unknown_name("kind", typed.kind, "--kind", {kMemoryBand, kTimeBand},
+                                     "training-memory or training-time"));
   }
-  const ErrorStats stats = error_stats(all.rows);
+  const Result<Bar> bar = read_bar(typed.bar);
+  if (!bar) return output.error(bar.error());
+  const Result<Validation> rows = read_rows(typed, *kind);
+  if (!rows) return output.error(rows.error());
+  if (typed.bands)
+    return output.page(evidence_text(kind->name, evidence_of(*rows), made_by(typed)), "--bands");
+  const ErrorStats stats = error_stats(rows->rows);
   const bool met =
       (bar->median == 0 || stats.median_ape <= bar->median) && (bar->p90 == 0 || stats.p90_ape <= bar->p90);
-  Json json = validation_json(all);
-  std::string text = validation_text(all);
+  Json json = validation_json(*rows);
+  std::string text = validation_text(*rows, typed.over);
   if (!typed.bar.empty()) {
     json["bar_met"] = met;
     text += std::string("\nbar ") + typed.bar + (met ? " met\n" : " missed\n");
@@ -91,10 +128,12 @@ int run(const Typed& typed, const Output& output) {
 void add_validate_command(CLI::App& app, Program& program) {
   const auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand("validate", "predictions against published measurements");
-  command->add_option("--kind", typed->kind, "training-memory")->required();
+  command->add_option("--kind", typed->kind, "training-time or training-memory")->required();
   command->add_option("FILE", typed->files, "CSV files in the corpus's columns")->required();
   command->add_option("--bar", typed->bar, "exit 1 if missed: median=0.03,p90=0.08 (fractions)");
   command->add_option("--leave-out", typed->leave_out, "a source_key that is not counted; may be repeated");
+  command->add_option("--over", typed->over, "list every row that is off by more than this fraction");
+  command->add_flag("--bands", typed->bands, "error bands and runs as catalog/evidence_*.json has them");
   add_json_flag(*command, program);
   command->callback([typed, &program] { program.status = run(*typed, program.output); });
 }

@@ -36,6 +36,49 @@ Bytes<N> constant(const Bytes<>& q) {
 }
 }  // namespace kept
 
+/// One layer under selective recomputation by operation.
+struct SelectiveProductActivations {
+  static constexpr FormulaInfo info{
+      "memory.activations.ops.selective_products",
+      "a layer whose every second matrix product and attention output are kept",
+      {"torchtitan", "distributed/activation_checkpoint.py: the operations saved, every second product"},
+      "of query, key, value, output, gate, up and down the first of each pair: query, value, gate, down; the "
+      "down projection's output is whole on each rank before it is reduced"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> tokens;
+    Ratio<N> hidden;
+    Ratio<N> attention_width;
+    Ratio<N> heads;
+    Ratio<N> widths;
+    Ratio<N> tensor;
+    Ratio<N> tensor_sequence;
+  };
+  static constexpr std::array<std::string_view, 7> symbols{"T", "h", "w_o", "a", "w_p", "t", "t_s"};
+  static constexpr std::array<std::string_view, 7> inputs{
+      "tokens",
+      "hidden size",
+      "attention output width",
+      "heads",
+      "widths of the products kept, split",
+      "tensor-parallel degree",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    const auto element = kept::constant<N>(kept::kActivation);
+    return named("layer input", in.tokens * in.hidden * element / in.tensor_sequence) +
+           named("attention output", in.tokens * in.attention_width * element / in.tensor) +
+           named("attention statistics",
+                 in.tokens * in.heads * kept::constant<N>(kept::kStatistic) / in.tensor) +
+           named("products", in.tokens * (in.widths * element / in.tensor + in.hidden * element));
+  }
+  static constexpr std::array examples{Example<SelectiveProductActivations>{
+      {ratio(16384), ratio(4096), ratio(4096), ratio(32), ratio(19456), ratio(1), ratio(1)},
+      1042284544.0,
+      "llama3-8b, 2 x 8192 tokens: 16384 x (3 x 8192 + 128 + 38912) bytes"}};
+};
+
 /// Layer input and first norm, common to every mixer.
 struct NormActivations {
   static constexpr FormulaInfo info{

@@ -209,6 +209,143 @@ struct GatheredLayers {
       {ratio(855654400), bytes(2), bytes(2)}, 5133926400.0, "llama3-70b: three times one layer in 16 bits"}};
 };
 
+/// The unit around the layers: embedding, head and final norm, gathered from the first layer to the last.
+struct GatheredRoot {
+  static constexpr FormulaInfo info{
+      "memory.transient.gathered_root",
+      "unsharded tables under full sharding",
+      {"zhao2023", "sec. 3.1: what no inner unit holds belongs to the outermost one"},
+      "the root is not sharded again between forward and backward; the head's gradient waits for the root's "
+      "reduction"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> table_parameters;
+    Ratio<N> head_parameters;
+    Bytes<N> weight_bytes;
+  };
+  static constexpr std::array<std::string_view, 3> symbols{"n_v", "n_h", "k_w"};
+  static constexpr std::array<std::string_view, 3> inputs{"parameters of the tables on the rank",
+                                                          "of them the head's", "gathered weight bytes"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    return named("gathered tables", in.table_parameters * in.weight_bytes) +
+           named("head gradient", in.head_parameters * in.weight_bytes);
+  }
+  static constexpr std::array examples{Example<GatheredRoot>{
+      {ratio(1050673152), ratio(525336576), bytes(2)}, 3152019456.0, "llama3-8b: three times 1002 MiB"}};
+};
+
+/// Copies that the optimizer step makes after the last backward pass.
+struct OptimizerStepTransient {
+  static constexpr FormulaInfo info{
+      "memory.transient.optimizer_step",
+      "flat copies of the shard's gradients at the optimizer step",
+      {"deepspeed", "runtime/zero/stage_1_and_2.py: get_flat_partition, step; average_tensor"},
+      "no activation is alive by then; the reduction's flat bucket is"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Bytes<N> copies;
+    Bytes<N> bucket;
+  };
+  static constexpr std::array<std::string_view, 2> symbols{"M_s", "M_b"};
+  static constexpr std::array<std::string_view, 2> inputs{"copies of the shard", "reduction bucket"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    return in.copies + in.bucket;
+  }
+  static constexpr std::array examples{
+      Example<OptimizerStepTransient>{{gigabytes(6), gigabytes(1)}, 7e9, "1 B parameters on one rank"}};
+};
+
+/// What the caching allocator holds at the peak.
+struct ReservedPeak {
+  static constexpr FormulaInfo info{
+      "memory.peak.reserved",
+      "bytes that the caching allocator has taken from the device",
+      {"shardplan", "reserved over allocated peaks of SimuMax's runs on B200"},
+      "cached blocks that fit no later tensor, as a share of the allocated peak; the flat buffers of the "
+      "optimizer step fit none either; the allocator gives cached blocks back before it fails, so this is not "
+      "what decides whether a plan fits, and is never more than the device has"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Bytes<N> allocated;
+    Ratio<N> slack;
+    Bytes<N> step;
+    Bytes<N> device;
+  };
+  static constexpr std::array<std::string_view, 4> symbols{"M", "f", "M_s", "M_d"};
+  static constexpr std::array<std::string_view, 4> inputs{
+      "allocated peak", "slack", "buffers of the optimizer step", "memory left for the allocator"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    const auto wanted = in.allocated + named("slack", in.slack * in.allocated) + in.step;
+    // Where even the allocated bytes do not fit, they are what is asked for.
+    return max(in.allocated, min(wanted, in.device));
+  }
+  static constexpr std::array examples{Example<ReservedPeak>{
+      {gibibytes(60), ratio(0.05), bytes(0), gibibytes(79)}, 67645734912.0, "60 GiB and a twentieth"}};
+};
+
+/// What the driver counts.
+struct DriverPeak {
+  static constexpr FormulaInfo info{
+      "memory.peak.driver",
+      "bytes that the driver counts for the process",
+      {"shardplan", "nvidia-smi of a process that holds no tensor"},
+      "the reserved bytes, the device context and the communicators' own buffers"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Bytes<N> reserved;
+    Bytes<N> context;
+    Bytes<N> communication;
+  };
+  static constexpr std::array<std::string_view, 3> symbols{"M_r", "M_c", "M_n"};
+  static constexpr std::array<std::string_view, 3> inputs{"reserved peak", "device context", "communicators"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    return in.reserved + in.context + in.communication;
+  }
+  static constexpr std::array examples{
+      Example<DriverPeak>{{gibibytes(60), mebibytes(1573), bytes(0)}, 66073919488.0, "60 GiB and 1573 MiB"}};
+};
+
+/// What a stage keeps of each micro-batch in flight beside its layers.
+struct StageEdgeActivations {
+  static constexpr FormulaInfo info{
+      "memory.activations.stage_edges",
+      "kept at the ends of a stage for one micro-batch",
+      {"deepspeed", "runtime/pipe/engine.py: pipe_buffers"},
+      "the 16-bit output where the pipeline engine keeps it, the one-byte mask of the embedding's dropout on "
+      "the first stage"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> tokens;
+    Ratio<N> hidden;
+    Ratio<N> outputs;
+    Ratio<N> masks;
+    Ratio<N> tensor_sequence;
+  };
+  static constexpr std::array<std::string_view, 5> symbols{"T", "h", "n_o", "m", "t_s"};
+  static constexpr std::array<std::string_view, 5> inputs{
+      "tokens", "hidden size", "outputs kept", "dropout masks",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    const auto elements = in.tokens * in.hidden / in.tensor_sequence;
+    return named("outputs", in.outputs * elements * kept::constant<N>(kept::kActivation)) +
+           named("dropout mask", in.masks * elements * kept::constant<N>(kept::kMask));
+  }
+  static constexpr std::array examples{
+      Example<StageEdgeActivations>{{ratio(2048), ratio(14336), ratio(1), ratio(1), ratio(1)},
+                                    88080384.0,
+                                    "one sequence of the BLOOM sweep: (2 + 1) x 2048 x 14336 bytes"}};
+};
+
 /// Gradients that autograd is handed in place of the accumulated ones.
 struct PlaceholderGradients {
   static constexpr FormulaInfo info{

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "catalog/evidence.h"
 #include "catalog/plan.h"
 #include "cost/group_collectives.h"
 #include "formula/traced.h"
@@ -27,6 +28,8 @@ struct MemoryBreakdown {
   Bytes<N> state() const {
     return (*this)[MemoryTerm::kWeights] + (*this)[MemoryTerm::kGradients] + (*this)[MemoryTerm::kOptimizer];
   }
+  /// Between steps: no activation, no logit, no working buffer.
+  Bytes<N> steady() const { return state() + (*this)[MemoryTerm::kBuffers]; }
   Bytes<N> total() const {
     Bytes<N> sum = terms[0];
     for (std::size_t i = 1; i < kMemoryTermCount; ++i) sum += terms[i];
@@ -34,9 +37,23 @@ struct MemoryBreakdown {
   }
 };
 
+/// The same peak by three counters: torch's allocated and reserved bytes, and the driver's (nvidia-smi).
+template <class N = double>
+struct MemoryPeaks {
+  Bytes<N> allocated{}, reserved{}, driver{};
+};
+
+/// Whether a total fits. Tight: what is usable lies inside the error band of the total.
+enum class Verdict { kFits, kTight, kNo };
+const char* name(Verdict verdict);
+/// `fragmentation` is the part of the reserve that is held for it, and may not be needed. `band` = null: no
+/// run of this kind was ever measured, and the total is taken at its word.
+Verdict verdict_of(Bytes<> total, Bytes<> usable, Bytes<> fragmentation, const ErrorBand* band);
+
 /// The memory of one plan, stage by stage, beside what there is.
 struct MemoryAccount {
   std::vector<MemoryBreakdown<>> by_stage;
+  std::vector<MemoryPeaks<>> peaks;  // of each stage
   std::size_t fullest = 0;
   Bytes<> layer_activations;  // what one layer of the first kind keeps for one micro-batch
   Bytes<> usable, hbm;

@@ -29,6 +29,17 @@ const char* name(Axis axis) {
   return kNames[static_cast<std::size_t>(axis)];
 }
 
+const char* name(Verdict verdict) {
+  static constexpr std::array<const char*, 3> kNames{"fits", "tight", "no"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+Verdict verdict_of(Bytes<> total, Bytes<> usable, Bytes<> fragmentation, const ErrorBand* band) {
+  if (band == nullptr) return total <= usable ? Verdict::kFits : Verdict::kNo;
+  if ((usable + fragmentation).raw() < band->low(total.raw())) return Verdict::kNo;
+  return usable.raw() < band->high(total.raw()) ? Verdict::kTight : Verdict::kFits;
+}
+
 Estimator::Estimator(const Question& question)
     : question_(question),
       space_(question),
@@ -108,6 +119,7 @@ MemoryAccount Estimator::memory_account(const Plan& plan) const {
   MemoryAccount account;
   for (int stage = 0; stage < plan.pp; ++stage) {
     account.by_stage.push_back(stage_memory<double>(plan, stage));
+    account.peaks.push_back(memory_peaks<double>(plan, stage, account.by_stage.back()));
     if (account.worst().total() < account.by_stage.back().total())
       account.fullest = account.by_stage.size() - 1;
   }

@@ -36,6 +36,9 @@ class Estimator {
   MemoryBreakdown<N> fullest_memory(const Plan& plan, int& stage) const;
   template <class N>
   MemoryBreakdown<N> stage_memory(const Plan& plan, int stage) const;
+  /// What each counter shows of a stage's memory.
+  template <class N>
+  MemoryPeaks<N> memory_peaks(const Plan& plan, int stage, const MemoryBreakdown<N>& memory) const;
   /// All stages of a plan, for people; a search asks for the fullest only.
   MemoryAccount memory_account(const Plan& plan) const;
   /// What one layer of the model's first kind keeps for one micro-batch, under each activation model.
@@ -73,13 +76,17 @@ class Estimator {
     Seconds<N> all{}, forward{}, weight{};
   };
 
-  bool second_gradient_sharded(const Framework::ExtraGradient& extra, const Plan& plan) const;
   bool keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const;
   /// Width of a weight as it is gathered: FSDP keeps fp32 shards and gathers 16 bits.
   const Sourced<Bytes<>>& gathered_weight() const;
   double stage_parameters(const Plan& plan, int stage, double& expert) const;
   template <class N>
   void add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;
+  template <class N>
+  Bytes<N> stage_edges(const Plan& plan, int stage) const;
+  /// Copies and buckets at the optimizer step; zero where the framework makes none.
+  template <class N>
+  Bytes<N> step_transient(const Plan& plan, int stage) const;
   template <class N>
   Bytes<N> live_activations(const Plan& plan, int stage) const;
   template <class N>
@@ -101,6 +108,10 @@ class Estimator {
   Bytes<N> layer_inputs(const Plan& plan) const;
   template <class N>
   Bytes<N> gathered_layer(const Plan& plan, const LayerOps& ops) const;
+  /// Whether "selective" is by operation, not by module: torchtitan's.
+  bool keeps_selective_products(const Plan& plan) const;
+  template <class N>
+  Bytes<N> gathered_root(const Plan& plan, int stage) const;
   template <class N>
   Bytes<N> stage_transient(const Plan& plan, int stage, const Bytes<N>& loss) const;
   template <class N>

@@ -18,10 +18,12 @@ namespace shardplan {
 using AllFormulas =
     FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
                 PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
-                NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
+                SelectiveProductActivations, NormActivations, AttentionActivations, RecurrentActivations,
+                MlpActivations,
                 MoeActivations,  //
                 LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
-                EmbeddingBackwardTransient, GatheredLayers, PlaceholderGradients, SequenceGatherBuffer,
+                EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient,
+                StageEdgeActivations, ReservedPeak, DriverPeak, PlaceholderGradients, SequenceGatherBuffer,
                 BatchBuffers,                                                                          //
                 RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
                 AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage,

@@ -63,17 +63,8 @@ double Estimator::stage_parameters(const Plan& plan, int stage, double& expert) 
 
 bool Estimator::keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const {
   using When = Framework::ExtraGradient::When;
-  // In fp16 that framework keeps the fp32 gradients too, but only its shard of them
-  // (second_gradient_sharded).
-  if (extra.when == When::kBf16) return question_.workload.precision != Precision::kFp32;
+  if (extra.when == When::kBf16) return question_.workload.precision != Precision::kFp16;
   return extra.when == When::kAlways || dense_shard_group(plan).count > 1;
-}
-
-bool Estimator::second_gradient_sharded(const Framework::ExtraGradient& extra, const Plan& plan) const {
-  const bool shard_only =
-      extra.when == Framework::ExtraGradient::When::kBf16 && question_.workload.precision != Precision::kBf16;
-  if (shard_only) return plan.zero_stage >= 1;
-  return extra.sharded_from_stage && plan.zero_stage >= *extra.sharded_from_stage;
 }
 
 const Sourced<Bytes<>>& Estimator::gathered_weight() const {
@@ -108,14 +99,25 @@ void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memor
   if (whole_beside_shard) {
     memory[MemoryTerm::kWeights] += term("gathered weight bytes", gathered->value, gathered->source, false);
   }
+  const auto& keeps = question_.framework.pipeline_keeps_gathered;
+  const bool keeps_gathered = keeps && shards.weights && plan.pp > 1;
+  if (keeps_gathered) {
+    memory[MemoryTerm::kWeights] +=
+        term("weights gathered for all micro-batches", gathered_weight().value, *keeps, false);
+  }
   memory[MemoryTerm::kGradients] =
       term("gradient bytes", kept.gradient.value, kept.gradient.source, shards.gradients);
+  if (keeps_gathered) {
+    memory[MemoryTerm::kGradients] +=
+        term("gradients unreduced until the last micro-batch", kept.gradient.value, *keeps, false);
+  }
   memory[MemoryTerm::kOptimizer] = term("optimizer bytes", kept.optimizer(), kept.moments.source,
                                         shards.optimizer, question_.workload.optimizer_instances);
   const auto& extra = question_.framework.extra_gradient;
   if (extra && keeps_extra_gradient(*extra, plan)) {
-    memory[MemoryTerm::kGradients] += term("second gradient buffer", extra->bytes.value, extra->bytes.source,
-                                           second_gradient_sharded(*extra, plan));
+    memory[MemoryTerm::kGradients] +=
+        term("second gradient buffer", extra->bytes.value, extra->bytes.source,
+             extra->sharded_from_stage && plan.zero_stage >= *extra->sharded_from_stage);
   }
 }
 
@@ -150,6 +152,12 @@ Bytes<N> Estimator::attention_activations(const Plan& plan, const LayerOps& ops)
       degree<N>("tensor-parallel degree", plan.tp), sequence_share<N>(plan)});
 }
 
+bool Estimator::keeps_selective_products(const Plan& plan) const {
+  return plan.recompute == Recompute::kSelective &&
+         question_.framework.buffers.selective_products.value > ratio(0) &&
+         question_.activations == ActivationModel::kOps;
+}
+
 template <class N>
 Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, ActivationModel model) const {
   const LayerOps& ops = kinds_.kinds[kind];
@@ -164,6 +172,12 @@ Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, Activa
     const Ratio<N> sequence = leaf<N>("sequence", d(question_.workload.sequence), "workload");
     return call<PaperLayerNone>(
         PaperLayerNone::In<N>{t, hidden, count("attention heads", ops.heads), sequence, tensor, shared});
+  }
+  if (keeps_selective_products(plan)) {
+    return call<SelectiveProductActivations>(SelectiveProductActivations::In<N>{
+        t, hidden, count("attention output width", ops.value_width), count("heads", ops.heads),
+        count("widths of the products kept, split", ops.query_width + ops.kv_width / 2 + ops.mlp_width),
+        tensor, shared});
   }
   Bytes<N> sum = norm_activations<N>(plan, true);
   if (ops.has_attention_core) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "cost/activations_paper.h"
+#include "cost/pipeline.h"
+#include "cost/state.h"
 #include "estimate/estimator.h"
 #include "estimate/plan_leaves.h"
 
@@ -61,10 +63,26 @@ Bytes<N> Estimator::gathered_layer(const Plan& plan, const LayerOps& ops) const 
       leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source)});
 }
 
+template <class N>
+Bytes<N> Estimator::gathered_root(const Plan& plan, int stage) const {
+  const bool last = holds_last_chunk(plan, stage);
+  const double head = last ? table_parameters(plan) / plan.tp : 0;
+  const bool own = holds_first_chunk(plan, stage) && !(last && question_.model.tied_embeddings);
+  const double embedding = own ? table_parameters(plan) / plan.tp : 0;
+  return call<GatheredRoot>(GatheredRoot::In<N>{
+      leaf<N>("parameters of the tables", head + embedding, model_source_),
+      leaf<N>("parameters of the head", head, model_source_),
+      leaf<N>("gathered weight bytes", gathered_weight().value, gathered_weight().source)});
+}
+
 /// Logits, their loss and the final norm, alive together on the last stage.
 template <class N>
 Bytes<N> Estimator::loss_bytes(const Plan& plan) const {
-  const auto& logit = question_.framework.buffers.logit;
+  const Framework::Buffers& buffers = question_.framework.buffers;
+  const bool compiled = question_.workload.kernels.compiled_loss && buffers.compiled_logit;
+  const auto& logit = compiled                             ? *buffers.compiled_logit
+                      : plan.tp > 1 && buffers.split_logit ? *buffers.split_logit
+                                                           : buffers.logit;
   const Bytes<N> logits = call<Logits>(Logits::In<N>{
       micro_batch_tokens<N>(plan), leaf<N>("vocabulary", vocabulary(plan), model_source_),
       degree<N>("tensor-parallel degree", plan.tp), leaf<N>("bytes a logit", logit.value, logit.source)});
@@ -83,6 +101,11 @@ Bytes<N> Estimator::recomputed_bytes(const Plan& plan, std::size_t kind) const {
     // The first one's input is the one that was kept.
     return named("layers that are recomputed", group * layer - layer_inputs<N>(plan));
   }
+  if (keeps_selective_products(plan)) {
+    whole.recompute = Recompute::kNone;
+    return named("products that are recomputed", layer_activations<N>(whole, kind, question_.activations) -
+                                                     layer_activations<N>(plan, kind, question_.activations));
+  }
   // Scores that come back are counted where attention runs backward.
   whole.recompute.modules &= static_cast<std::uint8_t>(Module::kCoreAttention);
   return named("modules that are recomputed", layer_activations<N>(whole, kind, question_.activations) -
@@ -94,9 +117,11 @@ template <class N>
 Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>& loss) const {
   const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
   const bool gathers = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].weights &&
-                       dense_shard_group(plan).count > 1;
-  const bool modules = plan.recompute.kind == Recompute::Kind::kModules &&
-                       plan.recompute.modules != static_cast<std::uint8_t>(Module::kCoreAttention);
+                       dense_shard_group(plan).count > 1 &&
+                       !(question_.framework.pipeline_keeps_gathered && plan.pp > 1);
+  const bool modules = keeps_selective_products(plan) ||
+                       (plan.recompute.kind == Recompute::Kind::kModules &&
+                        plan.recompute.modules != static_cast<std::uint8_t>(Module::kCoreAttention));
   Bytes<N> backward{}, gathered{};
   // An interleaved rank's chunks are of the same layers, as far as the account knows; the two of a V are not.
   const int pieces = plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe ? 2 : 1;
@@ -132,7 +157,49 @@ Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>&
   }
   // The loss is over before the top layer runs backward: the larger of the two is the peak.
   const Bytes<N> beyond = max(backward - loss, Bytes<N>(N(0.0)));
-  return gathers ? beyond + gathered : beyond;
+  return gathers ? beyond + gathered + gathered_root<N>(plan, stage) : beyond;
+}
+
+/// Outputs and masks at the ends of a stage, for all its micro-batches in flight.
+template <class N>
+Bytes<N> Estimator::stage_edges(const Plan& plan, int stage) const {
+  const auto& outputs = question_.framework.buffers.stage_outputs;
+  const bool sends = plan.pp > 1 && !holds_last_chunk(plan, stage) && outputs.value > ratio(0);
+  const bool masks =
+      holds_first_chunk(plan, stage) && has_table_ && question_.workload.kernels.hidden_dropout;
+  if (!sends && !masks) return Bytes<N>(N(0.0));
+  const Ratio<N> micro_batches = call<InFlight>(InFlight::In<N>{
+      degree<N>("pipeline stages", plan.pp), degree<N>("stage", stage),
+      degree<N>("model chunks on the rank", 1), degree<N>("micro-batches", plan.grad_accumulation)});
+  return micro_batches *
+         call<StageEdgeActivations>(StageEdgeActivations::In<N>{
+             micro_batch_tokens<N>(plan), leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+             sends ? leaf<N>("outputs kept", outputs.value, outputs.source)
+                   : leaf<N>("outputs kept", ratio(0), "no stage follows"),
+             leaf<N>("dropout masks of the embedding", masks ? 1 : 0, "workload"), sequence_share<N>(plan)});
+}
+
+template <class N>
+Bytes<N> Estimator::step_transient(const Plan& plan, int stage) const {
+  const Framework::Buffers& buffers = question_.framework.buffers;
+  if (buffers.step.value == bytes(0)) return Bytes<N>(N(0.0));
+  const auto& extra = question_.framework.extra_gradient;
+  // Where whole fp32 gradients are kept, the optimizer reads its shard of them in place; they are reduced in
+  // fp32 too.
+  const bool in_place = extra && keeps_extra_gradient(*extra, plan);
+  const bool sharded = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].optimizer;
+  double expert = 0;
+  const double dense = stage_parameters(plan, stage, expert);
+  const Bytes<N> shard = call<StateTerm>(
+      StateTerm::In<N>{in_place ? leaf<N>("nothing copied", bytes(0), extra->bytes.source)
+                                : leaf<N>("bytes copied", buffers.step.value, buffers.step.source),
+                       leaf<N>("dense parameters on the rank", dense, model_source_),
+                       degree<N>("dense shards", sharded ? dense_shard_group(plan).count : 1),
+                       leaf<N>("expert parameters on the rank", expert, model_source_),
+                       degree<N>("expert shards", sharded ? expert_shard_group(plan).count : 1)});
+  const Bytes<> bucket = in_place ? 2.0 * buffers.reduce_bucket.value : buffers.reduce_bucket.value;
+  return call<OptimizerStepTransient>(OptimizerStepTransient::In<N>{
+      shard, leaf<N>("reduction bucket", bucket, buffers.reduce_bucket.source)});
 }
 
 double Estimator::distinct_weight_elements(const Plan& plan, int stage) const {
@@ -209,13 +276,36 @@ MemoryBreakdown<N> Estimator::stage_memory(const Plan& plan, int stage) const {
   memory[MemoryTerm::kLogits] = loss;
   // The closed forms of the paper know no working buffers.
   if (question_.activations == ActivationModel::kOps) {
-    memory[MemoryTerm::kTransient] = stage_transient<N>(plan, stage, loss);
+    memory[MemoryTerm::kActivations] += stage_edges<N>(plan, stage);
+    const Bytes<N> backward = stage_transient<N>(plan, stage, loss);
+    // The optimizer steps when activations and logits are gone.
+    const Bytes<N> step =
+        step_transient<N>(plan, stage) - memory[MemoryTerm::kActivations] - memory[MemoryTerm::kLogits];
+    memory[MemoryTerm::kTransient] = max(backward, step);
     memory[MemoryTerm::kBuffers] = stage_buffers<N>(plan, stage);
   }
   return memory;
 }
 
-#define SHARDPLAN_INSTANTIATE(N) \
+template <class N>
+MemoryPeaks<N> Estimator::memory_peaks(const Plan& plan, int stage, const MemoryBreakdown<N>& memory) const {
+  const Framework::Allocator& allocator = question_.framework.allocator;
+  const auto& hbm = question_.cluster.device.memory_reported;
+  const Bytes<N> context = leaf<N>("device context", allocator.context.value, allocator.context.source);
+  const Bytes<N> communicators = plan.gpus() > 1 ? leaf<N>("communicators", allocator.communication.value,
+                                                           allocator.communication.source)
+                                                 : leaf<N>("one rank", bytes(0), "plan");
+  MemoryPeaks<N> peaks;
+  peaks.allocated = memory.total();
+  peaks.reserved = call<ReservedPeak>(ReservedPeak::In<N>{
+      peaks.allocated, leaf<N>("slack", allocator.slack.value, allocator.slack.source),
+      step_transient<N>(plan, stage), leaf<N>("HBM", hbm.value, hbm.source) - context - communicators});
+  peaks.driver = call<DriverPeak>(DriverPeak::In<N>{peaks.reserved, context, communicators});
+  return peaks;
+}
+
+#define SHARDPLAN_INSTANTIATE(N)                                                                         \
+  template MemoryPeaks<N> Estimator::memory_peaks<N>(const Plan&, int, const MemoryBreakdown<N>&) const; \
   template MemoryBreakdown<N> Estimator::stage_memory<N>(const Plan&, int) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)

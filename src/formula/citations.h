@@ -53,6 +53,8 @@ inline constexpr std::array kWorks{
     Work{"dualpipe",
          "DeepSeek-AI, DeepSeek-V3 Technical Report, 2024, arXiv:2412.19437; deepseek-ai/DualPipe (source)"},
     Work{"megatron-core", "NVIDIA/Megatron-LM, megatron/core (source)"},
+    Work{"torchtitan", "pytorch/torchtitan, torchtitan (source)"},
+    Work{"deepspeed", "deepspeedai/DeepSpeed, deepspeed (source)"},
     Work{"transformer-engine", "NVIDIA/TransformerEngine, transformer_engine (source)"},
     Work{"shardplan", "derived in this project; the derivation stands in the assumption and the example"},
 };

@@ -115,7 +115,8 @@ std::optional<Constraint> Space::first_broken(const Plan& p) const {
   if (!divides(p.tp, heads_) || !kv_heads_allow(p.tp)) return Constraint::kHeads;
   if (!divides(p.tp, widths_) || !divides(p.etp, expert_widths_)) return Constraint::kWidths;
   const std::int64_t chunks = all_chunks(p);
-  if (chunks > layers_ || (chunks > p.pp && !divides(chunks, layers_))) return Constraint::kLayers;
+  if (chunks > layers_ || (chunks > p.pp && !w.uneven_chunks && !divides(chunks, layers_)))
+    return Constraint::kLayers;
   // Causal context parallelism gives each rank two slices, an early and a late one, to balance the work.
   const std::int64_t slices = p.cp > 1 ? 2 * std::int64_t{p.cp} : 1;
   if (!divides(slices, w.sequence) ||

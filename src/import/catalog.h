@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "catalog/cluster.h"
+#include "catalog/evidence.h"
 #include "catalog/model.h"
 #include "catalog/result.h"
 #include "catalog/workload.h"
@@ -59,10 +60,12 @@ struct Catalog {
   std::vector<ClusterPreset> clusters;
   std::vector<ModelEntry> models;
   std::map<std::string, Source> sources;
+  Evidence evidence;
   std::string digest;  // of all the texts, printed with every answer
 };
 
-/// Reads the texts named devices, fabrics, frameworks, clusters, models and sources.
+/// Reads the texts named devices, fabrics, frameworks, clusters, models and sources; evidence_time and
+/// evidence_memory where they are there.
 Result<Catalog> load_catalog(std::span<const EmbeddedFile> files);
 
 /// The catalog that is compiled into the program, read once. One that does not load is a mistake in the

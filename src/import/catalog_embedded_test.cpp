@@ -61,5 +61,18 @@ TEST(ContractNames, TheCourseClusterIsAsTheContractSays) {
   EXPECT_DOUBLE_EQ(c.tiers[1].latency.value.raw(), 15e-6);
 }
 
+TEST(EmbeddedCatalog, EvidenceIsOfBothKinds) {
+  const Evidence& e = catalog().evidence;
+  const auto h100 = find_device(catalog(), "h100-sxm", "gpu");
+  ASSERT_TRUE(h100);
+  for (const char* kind : {kTimeBand, kMemoryBand}) {
+    const ErrorBand* band = find_band(e, kind, "megatron", **h100);
+    ASSERT_NE(band, nullptr) << kind;
+    EXPECT_LT(band->low_ratio, band->high_ratio);
+  }
+  ASSERT_FALSE(e.runs.empty());
+  EXPECT_GT(e.runs.front().measured.raw(), 0);
+}
+
 }  // namespace
 }  // namespace shardplan

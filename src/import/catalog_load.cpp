@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "import/catalog.h"
+#include "import/evidence.h"
 #include "import/json_node.h"
 #include "import/json_text.h"
 
@@ -319,20 +320,32 @@ Framework::ExtraGradient read_extra_gradient(const JsonNode& node, const Sources
 }
 
 Framework::Buffers read_buffers(const JsonNode& node, const Sources& sources) {
-  node.allow_only({"logit_bytes", "placeholder_gradients", "sequence_gather", "gated_copies",
-                   "gathered_column_inputs", "vocabulary_multiple", "workspaces", "grouped_workspaces"});
+  node.allow_only({"logit_bytes", "split_logit_bytes", "compiled_logit_bytes", "selective_products",
+                   "placeholder_gradients", "sequence_gather", "gated_copies", "gathered_column_inputs",
+                   "vocabulary_multiple", "workspaces", "grouped_workspaces", "stage_outputs", "step_bytes",
+                   "reduce_bucket_bytes"});
   Framework::Buffers buffers;
   const auto take = [&](const char* key, auto& into) {
     using Q = std::decay_t<decltype(into.value)>;
     if (const JsonNode value = node.find(key)) into = read_sourced<Q>(value, sources, 0);
   };
   take("logit_bytes", buffers.logit);
+  if (const JsonNode split = node.find("split_logit_bytes")) {
+    buffers.split_logit = read_sourced<Bytes<>>(split, sources, 0);
+  }
+  if (const JsonNode compiled = node.find("compiled_logit_bytes")) {
+    buffers.compiled_logit = read_sourced<Bytes<>>(compiled, sources, 0);
+  }
+  take("selective_products", buffers.selective_products);
   take("placeholder_gradients", buffers.placeholder_gradients);
   take("sequence_gather", buffers.sequence_gather);
   take("gated_copies", buffers.gated_copies);
   take("gathered_column_inputs", buffers.gathered_column_inputs);
   take("vocabulary_multiple", buffers.vocabulary_multiple);
   take("grouped_workspaces", buffers.grouped_workspaces);
+  take("stage_outputs", buffers.stage_outputs);
+  take("step_bytes", buffers.step);
+  take("reduce_bucket_bytes", buffers.reduce_bucket);
   if (const JsonNode all = node.find("workspaces")) {
     all.allow_only({"before_hopper", "since_hopper"});
     const auto read = [&](const JsonNode& one) {
@@ -347,12 +360,19 @@ Framework::Buffers read_buffers(const JsonNode& node, const Sources& sources) {
 }
 
 void read_frameworks(const JsonNode& root, Catalog& catalog) {
-  root.allow_only({"frameworks"});
+  root.allow_only({"frameworks", "allocator"});
+  const JsonNode shared = root.at("allocator");
+  shared.allow_only({"slack", "context_bytes", "communication_bytes"});
+  const Framework::Allocator allocator{
+      read_sourced<Ratio<>>(shared.at("slack"), catalog.sources, 0, 1),
+      read_sourced<Bytes<>>(shared.at("context_bytes"), catalog.sources, 0),
+      read_sourced<Bytes<>>(shared.at("communication_bytes"), catalog.sources, 0)};
   for (const JsonNode& node : root.at("frameworks").items()) {
     node.allow_only({"name", "description", "weight_bytes", "gradient_bytes", "master_bytes", "optimizers",
                      "zero_stages", "sharded", "sharding_source", "gathered_weight_bytes",
-                     "extra_gradient_bytes", "buffers"});
+                     "extra_gradient_bytes", "pipeline_keeps_gathered", "buffers"});
     Framework f;
+    f.allocator = allocator;
     f.name = node.at("name").text();
     f.description = node.at("description").text();
     StateBytes usual;
@@ -367,6 +387,9 @@ void read_frameworks(const JsonNode& root, Catalog& catalog) {
     if (const JsonNode extra = node.find("extra_gradient_bytes")) {
       f.extra_gradient = read_extra_gradient(extra, catalog.sources);
     }
+    if (const JsonNode id = node.find("pipeline_keeps_gathered")) {
+      f.pipeline_keeps_gathered = read_source_id(id, catalog.sources);
+    }
     if (const JsonNode buffers = node.find("buffers")) f.buffers = read_buffers(buffers, catalog.sources);
     catalog.frameworks.push_back(f);
   }
@@ -374,17 +397,22 @@ void read_frameworks(const JsonNode& root, Catalog& catalog) {
 
 // The whole -------------------------------------------------------------------------------------------------
 
+void read_measured(const JsonNode& root, Catalog& catalog) { read_evidence(root, catalog.evidence); }
+
 struct Section {
   const char* file;
   void (*read)(const JsonNode& root, Catalog& catalog);
+  bool optional = false;
 };
 // Each may refer to those above it.
-constexpr std::array<Section, 6> kSections{{{"sources", read_sources},
+constexpr std::array<Section, 8> kSections{{{"sources", read_sources},
                                             {"fabrics", read_fabrics},
                                             {"devices", read_devices},
                                             {"clusters", read_clusters},
                                             {"frameworks", read_frameworks},
-                                            {"models", read_models}}};
+                                            {"models", read_models},
+                                            {"evidence_time", read_measured, true},
+                                            {"evidence_memory", read_measured, true}}};
 
 std::optional<Error> read_section(const Section& section, std::span<const EmbeddedFile> files,
                                   Catalog& catalog) {
@@ -397,6 +425,7 @@ std::optional<Error> read_section(const Section& section, std::span<const Embedd
     section.read(JsonNode(&json.value(), "", &log), catalog);
     return log.error;
   }
+  if (section.optional) return std::nullopt;
   return Error{"missing_file", "no " + where, where, std::string(section.file) + ".json", ""};
 }
 

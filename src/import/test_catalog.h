@@ -70,7 +70,8 @@ inline CatalogTexts test_catalog_texts() {
       {"name":"node","size":8,"fabric":"scale_up"},{"name":"pod","size":256,"fabric":"ib-ndr-400"},
       {"name":"spine","size":2048,"fabric":"NDR","oversubscription":{"value":4,"source":"sheet"}}]}]})";
   texts["frameworks"] =
-      R"({"frameworks":[)" +
+      R"({"allocator":{"slack":{"value":0.05,"source":"sheet"},"context_bytes":{"value":1,"source":"sheet"},)"
+      R"("communication_bytes":{"value":1,"source":"sheet"}},"frameworks":[)" +
       test_framework(
           "generic", "[0,1,2,3]",
           R"({"1":["optimizer"],"2":["gradients","optimizer"],"3":["weights","gradients","optimizer"]})") +

@@ -7,6 +7,7 @@
 #include "reason/binding.h"
 #include "reason/failure_modes.h"
 #include "reason/memory_answer.h"
+#include "reason/nearest_measured.h"
 #include "reason/thresholds.h"
 #include "reason/unknowns.h"
 
@@ -16,9 +17,14 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed) {
   return answer(estimator, fixed, search(estimator, fixed));
 }
 
-Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult result) {
+Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult result,
+              const Evidence& evidence) {
   Answer a;
+  const Question& q = estimator.question();
   a.result = std::move(result);
+  if (const ErrorBand* band = find_band(evidence, kTimeBand, q.framework.name, q.cluster.device)) {
+    a.step_band = *band;
+  }
   a.binding = binding_constraint(estimator, fixed, a.result);
   if (a.result.best) {
     const Estimate& best = *a.result.best;
@@ -26,9 +32,11 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
     a.axes = axis_findings(estimator, best);
     a.not_used = unused_axes(estimator, fixed, best);
     a.failure_modes = failure_modes(estimator, best);
+    a.nearest = nearest_measured(evidence, run_profile(q, best.plan));
   }
   a.thresholds = thresholds(estimator, fixed, a.result);
-  a.unknowns = unknowns(estimator.question(), a.result.best ? &a.result.best->plan : nullptr);
+  a.unknowns =
+      unknowns(q, a.result.best ? &a.result.best->plan : nullptr, a.step_band ? &*a.step_band : nullptr);
   return a;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "catalog/evidence.h"
 #include "search/search.h"
 
 namespace shardplan {
@@ -61,6 +62,12 @@ struct Unknown {
   std::string magnitude;
 };
 
+/// A published run, and how far it is from the plan (reason/nearest_measured.h).
+struct NearRun {
+  MeasuredRun run;
+  double distance = 0;
+};
+
 struct Answer {
   SearchResult result;
   std::vector<MemoryAccount> memory;  // of the best plan, then of the runners-up
@@ -70,10 +77,13 @@ struct Answer {
   std::vector<FailureMode> failure_modes;
   std::vector<Threshold> thresholds;
   std::vector<Unknown> unknowns;
+  std::optional<ErrorBand> step_band;  // of the best step, and of the runners-up's
+  std::vector<NearRun> nearest;        // to the best plan, nearest first
 };
 
-/// Says why of a search that was done with the same estimator and axes.
-Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult result);
+/// Says why of a search that was done with the same estimator and axes, and how far off its times may be.
+Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult result,
+              const Evidence& evidence = {});
 
 /// Searches and says why.
 Answer answer(const Estimator& estimator, const FixedAxes& fixed);

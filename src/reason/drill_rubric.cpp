@@ -15,7 +15,7 @@ constexpr double kTolerance = 0.10;
 // Fewer words than this say nothing.
 constexpr int kWordsMin = 2;
 
-struct Verdict {
+struct Mark {
   bool passed = false;
   std::string reason;
 };
@@ -53,7 +53,7 @@ std::string figure_list(const std::vector<Figure>& figures) {
   return list;
 }
 
-Verdict grade_constraint(const DrillAnswer::Scenario& told, const DrillSolution& solution) {
+Mark grade_constraint(const DrillAnswer::Scenario& told, const DrillSolution& solution) {
   const BindingConstraint& right = solution.findings.binding;
   if (told.constraint.kind.empty()) return {false, "no constraint is named"};
   if (told.constraint.kind == "memory") {
@@ -83,7 +83,7 @@ std::vector<std::pair<const char*, std::int32_t>> used_axes(const Plan& plan) {
   return used;
 }
 
-Verdict grade_axes(const DrillAnswer::Scenario& told, const DrillSolution& solution) {
+Mark grade_axes(const DrillAnswer::Scenario& told, const DrillSolution& solution) {
   if (told.no_plan && solution.plan) return {false, "no axis is given, and a plan exists"};
   if (told.no_plan) return {true, "no plan, so no axis to defend"};
   if (!told.plan) return {false, "no plan is given"};
@@ -102,7 +102,7 @@ Verdict grade_axes(const DrillAnswer::Scenario& told, const DrillSolution& solut
   return {true, "each of " + std::to_string(used.size()) + " axes cites a number"};
 }
 
-Verdict grade_failure_mode(const DrillAnswer::Scenario& told) {
+Mark grade_failure_mode(const DrillAnswer::Scenario& told) {
   if (words(told.failure_mode.statement) < kWordsMin) return {false, "no accepted failure mode is stated"};
   if (words(told.failure_mode.symptom) < kWordsMin)
     return {false, "the failure mode has no symptom to watch for"};
@@ -112,15 +112,15 @@ Verdict grade_failure_mode(const DrillAnswer::Scenario& told) {
   return {true, "stated, with its symptom"};
 }
 
-Verdict grade_unknowns(const DrillAnswer::Scenario& told) {
+Mark grade_unknowns(const DrillAnswer::Scenario& told) {
   const auto says = [](const std::string& u) { return words(u) >= 1; };
   const auto named = std::count_if(told.unknowns.begin(), told.unknowns.end(), says);
   if (named == 0) return {false, "nothing that the model does not know is named"};
   return {true, std::to_string(named) + " named"};
 }
 
-Verdict grade_product(const DrillAnswer::Scenario& told, const DrillScenario& scenario,
-                      const DrillSolution& solution, const DrillReader& reader) {
+Mark grade_product(const DrillAnswer::Scenario& told, const DrillScenario& scenario,
+                   const DrillSolution& solution, const DrillReader& reader) {
   if (!told.no_plan && !told.plan) {
     return {false,
             "no plan is given; its degrees must multiply to " + std::to_string(solution.gpus) + " GPUs"};
@@ -169,7 +169,7 @@ DrillGrade grade_drill(const Drill& drill, const DrillAnswer& answer, const Dril
     const std::string id = scenario.id;
     const auto same = [&](const DrillAnswer::Scenario& s) { return s.id == id; };
     const auto told = std::find_if(answer.scenarios.begin(), answer.scenarios.end(), same);
-    const auto add = [&](const char* rubric, const Verdict& v) {
+    const auto add = [&](const char* rubric, const Mark& v) {
       grade.lines.push_back({id, rubric, v.passed, v.reason});
     };
     if (told == answer.scenarios.end()) {

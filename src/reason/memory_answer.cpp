@@ -25,14 +25,23 @@ std::vector<MemoryAccount> memory_accounts(const Estimator& estimator, const Sea
 }
 
 MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const FixedAxes& fixed,
-                           std::size_t suggest) {
+                           std::size_t suggest, const Evidence& evidence) {
   MemoryAnswer answer;
   answer.plan = plan;
   answer.count = count_parameters(estimator.question().model);
   answer.parameters = estimator.parameters();
   answer.memory = estimator.memory_account(plan);
   answer.broken = estimator.broken_memory(answer.memory.worst());
-  answer.fits = !answer.broken;
+  const Question& question = estimator.question();
+  // The closed forms of the paper were compared with no run.
+  const ErrorBand* band =
+      question.activations == ActivationModel::kOps
+          ? find_band(evidence, kMemoryBand, question.framework.name, question.cluster.device)
+          : nullptr;
+  if (band != nullptr) answer.band = *band;
+  answer.verdict =
+      verdict_of(answer.memory.worst().total(), answer.memory.usable, answer.memory.fragmentation, band);
+  answer.fits = answer.verdict != Verdict::kNo;
   answer.layer_paper = estimator.layer_activations<double>(plan, 0, ActivationModel::kPaper);
   answer.layer_ops = estimator.layer_activations<double>(plan, 0, ActivationModel::kOps);
   answer.floor = state_floor(estimator);

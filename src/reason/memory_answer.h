@@ -24,7 +24,9 @@ struct MemoryAnswer {
   ParameterCount count;
   double parameters = 0;  // of the state: the count, or what was declared by hand
   MemoryAccount memory;
-  bool fits = false;
+  Verdict verdict = Verdict::kNo;
+  bool fits = false;              // tight included
+  std::optional<ErrorBand> band;  // of the total; none where no run of this kind was measured
   std::optional<Constraint> broken;
   Bytes<> layer_paper, layer_ops;  // what one layer of the first kind keeps for one micro-batch
   Floor floor;
@@ -40,6 +42,6 @@ std::vector<MemoryAccount> memory_accounts(const Estimator& estimator, const Sea
 
 /// `suggest` = how many layouts that fit to list, 0 = none.
 MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const FixedAxes& fixed,
-                           std::size_t suggest);
+                           std::size_t suggest, const Evidence& evidence = {});
 
 }  // namespace shardplan

@@ -49,7 +49,9 @@ Json model_json(const Model& model, double state_parameters) {
 
 namespace {
 
-Json stage_json(const MemoryBreakdown<>& memory, const MemoryAccount& account) {
+Json stage_json(const MemoryAccount& account, std::size_t stage) {
+  const MemoryBreakdown<>& memory = account.by_stage[stage];
+  const MemoryPeaks<>& peaks = account.peaks[stage];
   const auto term = [&](MemoryTerm t) { return memory[t].raw(); };
   const double total = memory.total().raw();
   return {{"weights_bytes", term(MemoryTerm::kWeights)},
@@ -61,9 +63,11 @@ Json stage_json(const MemoryBreakdown<>& memory, const MemoryAccount& account) {
           {"logits_bytes", term(MemoryTerm::kLogits)},
           {"transient_bytes", term(MemoryTerm::kTransient)},
           {"buffers_bytes", term(MemoryTerm::kBuffers)},
-          {"fragmentation_bytes", account.fragmentation.raw()},
-          {"allocated_peak_bytes", total},
-          {"reserved_peak_bytes", total + account.fragmentation.raw()},
+          {"fragmentation_bytes", (peaks.reserved - peaks.allocated).raw()},
+          {"steady_bytes", memory.steady().raw()},
+          {"allocated_peak_bytes", peaks.allocated.raw()},
+          {"reserved_peak_bytes", peaks.reserved.raw()},
+          {"driver_peak_bytes", peaks.driver.raw()},
           {"total_bytes", total},
           {"hbm_bytes", account.hbm.raw()},
           {"usable_bytes", account.usable.raw()},
@@ -73,10 +77,10 @@ Json stage_json(const MemoryBreakdown<>& memory, const MemoryAccount& account) {
 }  // namespace
 
 Json memory_json(const MemoryAccount& memory) {
-  Json json = stage_json(memory.worst(), memory);
+  Json json = stage_json(memory, memory.fullest);
   json["by_stage"] = Json::array();
-  for (const MemoryBreakdown<>& stage : memory.by_stage)
-    json["by_stage"].push_back(stage_json(stage, memory));
+  for (std::size_t stage = 0; stage < memory.by_stage.size(); ++stage)
+    json["by_stage"].push_back(stage_json(memory, stage));
   return json;
 }
 
@@ -112,7 +116,12 @@ Json census_json(const Census& census) {
   return json;
 }
 
-Json estimate_json(const Estimate& e, const MemoryAccount& memory) {
+Json estimate_json(const Estimate& e, const MemoryAccount& memory, const std::optional<ErrorBand>& band) {
+  Json error_band = nullptr;
+  if (band) {
+    const double step = e.step.raw();
+    error_band = {{"low_s", band->low(step)}, {"high_s", band->high(step)}, {"rows", band->rows}};
+  }
   return {{"plan", plan_json(e.plan)},
           {"memory", memory_json(memory)},
           {"step_time_s", e.step.raw()},
@@ -120,7 +129,22 @@ Json estimate_json(const Estimate& e, const MemoryAccount& memory) {
           {"mfu", e.mfu.raw()},
           {"hfu", e.hfu.raw()},
           {"flops_convention", kFlopsConvention},
-          {"breakdown", breakdown_json(e.time)}};
+          {"breakdown", breakdown_json(e.time)},
+          {"error_band", error_band}};
+}
+
+Json nearest_json(const std::vector<NearRun>& nearest) {
+  Json list = Json::array();
+  for (const NearRun& n : nearest) {
+    list.push_back({{"id", n.run.id},
+                    {"source", n.run.source},
+                    {"measured", n.run.measured.raw()},
+                    {"predicted", n.run.predicted.raw()},
+                    {"unit", "s"},
+                    {"run", title(n.run.profile)},
+                    {"distance", n.distance}});
+  }
+  return list;
 }
 
 void add_findings(const Answer& a, Json& json) {

@@ -20,7 +20,11 @@ Json memory_json(const MemoryAccount& memory);
 /// Time terms that are not zero.
 Json breakdown_json(const TimeBreakdown<>& time);
 Json census_json(const Census& census);
-Json estimate_json(const Estimate& estimate, const MemoryAccount& memory);
+/// `band` = of the step, or none.
+Json estimate_json(const Estimate& estimate, const MemoryAccount& memory,
+                   const std::optional<ErrorBand>& band);
+/// {"id", "source", "measured", "predicted"} of runs, seconds, with what was run and how far it is.
+Json nearest_json(const std::vector<NearRun>& nearest);
 /// binding_constraint, axes, not_used, failure_modes, thresholds, unknowns.
 void add_findings(const Answer& answer, Json& json);
 

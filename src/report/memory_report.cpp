@@ -41,6 +41,14 @@ std::string broken_words(Constraint broken) {
   }
 }
 
+/// "84 measured runs ..., 9 in 10 of them 0.97 to 1.08 times the prediction: 70 GiB to 78 GiB"
+std::string band_words(const MemoryAnswer& a) {
+  const double total = a.memory.worst().total().raw();
+  return "of " + rows_text(*a.band) + " 9 in 10 took " + format_number(a.band->low_ratio) + " to " +
+         format_number(a.band->high_ratio) + " times the prediction, " + format(bytes(a.band->low(total))) +
+         " to " + format(bytes(a.band->high(total)));
+}
+
 std::string headline(const Question& q, const MemoryAnswer& a) {
   const MemoryBreakdown<>& worst = a.memory.worst();
   if (!a.fits && a.suggestions.best) {
@@ -53,6 +61,7 @@ std::string headline(const Question& q, const MemoryAnswer& a) {
                                                 " of " + std::to_string(a.plan.pp) + ")"
                                           : "each GPU";
   const std::string both = format(worst.total()) + " of " + format(a.memory.usable) + " usable on " + where;
+  if (a.verdict == Verdict::kTight) return "tight: " + both + "; " + band_words(a) + "\n";
   if (a.fits) return "fits: " + both + ", " + format(a.memory.usable - worst.total()) + " free\n";
   std::string text = "does not fit: " + both + ", " + format(worst.total() - a.memory.usable) +
                      " too much; " + broken_words(*a.broken) + "\n";
@@ -103,6 +112,17 @@ std::string suggestion_table(const MemoryAnswer& a) {
          table.text();
 }
 
+/// The same peak as tools show it.
+std::string peak_line(const Question& q, const MemoryAnswer& a) {
+  if (q.activations == ActivationModel::kPaper) return "";
+  const MemoryPeaks<>& peaks = a.memory.peaks[a.memory.fullest];
+  std::string text = "  steady " + format(a.memory.worst().steady()) + "; peak " + format(peaks.allocated) +
+                     " allocated, " + format(peaks.reserved) + " reserved, " + format(peaks.driver) +
+                     " by nvidia-smi\n";
+  if (a.band && a.verdict != Verdict::kTight) text += "  " + band_words(a) + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string stage_lines(const std::vector<MemoryBreakdown<>>& by_stage) {
@@ -141,7 +161,8 @@ std::string memory_text(const Question& q, const MemoryAnswer& a, const std::vec
           " (context, communication buffers, fragmentation)\n\n";
   text += "memory of the fullest GPU, activations by the " +
           std::string(paper ? "closed forms of arXiv:2205.05198" : "op-by-op account") + "\n";
-  text += memory_lines(a.memory.worst(), a.memory.usable) + "\n" + stage_lines(a.memory.by_stage);
+  text += memory_lines(a.memory.worst(), a.memory.usable) + peak_line(q, a) + "\n" +
+          stage_lines(a.memory.by_stage);
   text += "layer    one micro-batch keeps " + format(a.layer_paper) + " (paper) or " + format(a.layer_ops) +
           " (ops, fused attention) in a layer\n";
   text += floor_lines(a);
@@ -168,7 +189,11 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
       {"plan", plan_json(a.plan)},
       {"memory", memory_json(a.memory)},
       {"fits", a.fits},
-      {"verdict", a.fits ? "fits" : "no"},
+      {"verdict", name(a.verdict)},
+      {"error_band", a.band ? Json{{"low_bytes", a.band->low(a.memory.worst().total().raw())},
+                                   {"high_bytes", a.band->high(a.memory.worst().total().raw())},
+                                   {"rows", a.band->rows}}
+                            : Json(nullptr)},
       {"activation_model", q.activations == ActivationModel::kPaper ? "paper" : "ops"},
       {"activation_per_layer_bytes_by_model", {{"paper", a.layer_paper.raw()}, {"ops", a.layer_ops.raw()}}},
       {"floor",

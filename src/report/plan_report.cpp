@@ -120,20 +120,41 @@ std::string question_lines(const Question& q) {
          count(q.workload.sequence) + " tokens\n";
 }
 
+std::string band_line(const Answer& a) {
+  const Seconds<> step = a.result.best->step;
+  if (!a.step_band)
+    return "step " + format(step) + "; no measured run applies, so no error band is claimed\n";
+  const ErrorBand& band = *a.step_band;
+  return "step " + format(step) + "; of " + rows_text(band) + ", 8 in 10 took " + range_text(band) +
+         " the prediction (" + format(seconds(band.low(step.raw()))) + " to " +
+         format(seconds(band.high(step.raw()))) + ")\n";
+}
+
+std::string nearest_lines(const Answer& a) {
+  Table table("lrrl");
+  table.row({"", "measured", "predicted", ""});
+  for (const NearRun& n : a.nearest) {
+    table.row({title(n.run.profile), format(n.run.measured), format(n.run.predicted), n.run.id});
+  }
+  return a.nearest.empty()
+             ? ""
+             : "\nmeasured runs nearest to this one, and what they are predicted\n" + table.text();
+}
+
 std::string best_lines(const Question& q, const Answer& a) {
   const Estimate& e = *a.result.best;
   std::string text = canonical(e.plan) + ": " + format(e.step) + " a step, " + format(e.tokens_per_gpu) +
                      " a GPU, MFU " + format_percent(e.mfu.raw()) + " (HFU " + format_percent(e.hfu.raw()) +
                      ")\n";
   text += a.binding.statement.empty() ? "" : a.binding.statement + "\n";
-  text += "\n" + question_lines(q);
+  text += band_line(a) + "\n" + question_lines(q);
   text += "\ntime of one step (MFU: " + std::string(kFlopsConvention) + ")\n" + time_lines(e.time);
   text += "\nmemory of the fullest GPU (stage " + std::to_string(e.fullest_stage) + " of " +
           std::to_string(e.plan.pp) + ")\n" + memory_lines(e.memory, e.usable);
   const auto& stages = a.memory.front().by_stage;
   if (stages.size() > 1) text += "\n" + stage_lines(stages);
   text += "\nrunners-up, the best plan of each other layout\n" + runner_lines(a);
-  return text;
+  return text + nearest_lines(a);
 }
 
 }  // namespace
@@ -154,20 +175,18 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   Json json{{"schema_version", kSchemaVersion}, {"feasible", a.result.best.has_value()}};
   json["best"] = nullptr;
   if (a.result.best) {
-    json["best"] = estimate_json(*a.result.best, a.memory.front());
-    // No measured run has been compared with this version's times yet: no band is claimed.
-    json["best"]["error_band"] = nullptr;
+    json["best"] = estimate_json(*a.result.best, a.memory.front(), a.step_band);
   }
   json["runners_up"] = Json::array();
   for (std::size_t i = 0; i < a.result.runners_up.size(); ++i) {
-    json["runners_up"].push_back(estimate_json(a.result.runners_up[i], a.memory[i + 1]));
+    json["runners_up"].push_back(estimate_json(a.result.runners_up[i], a.memory[i + 1], a.step_band));
   }
   json["census"] = census_json(census);
   json["search"] = {{"plans", census.considered},
                     {"time_s", time.seconds},
                     {"plans_per_s", static_cast<double>(census.considered) / std::max(time.seconds, 1e-9)}};
   add_findings(a, json);
-  json["nearest_measured"] = Json::array();
+  json["nearest_measured"] = nearest_json(a.nearest);
   json["model"] = model_json(q.model, state_parameters(q.model));
   json["assumed"] = q.assumed;
   json["notes"] = q.notes;

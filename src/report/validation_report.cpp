@@ -1,6 +1,7 @@
 #include "report/validation_report.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "report/table.h"
@@ -27,13 +28,18 @@ std::string groups_text(const std::string& title, const std::vector<ErrorGroup>&
   return table.text() + "\n";
 }
 
-std::string worst_text(const Validation& v, std::size_t most) {
+std::string worst_text(const Validation& v, std::optional<double> over) {
+  constexpr std::size_t kMost = 10;
   std::vector<ValidatedRow> rows = v.rows;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ValidatedRow& a, const ValidatedRow& b) { return a.ape() > b.ape(); });
-  rows.resize(std::min(rows.size(), most));
+  const auto near = std::find_if(rows.begin(), rows.end(),
+                                 [&](const ValidatedRow& row) { return row.ape() <= over.value_or(0); });
+  const auto off = static_cast<std::size_t>(near - rows.begin());
+  rows.resize(over ? off : std::min(rows.size(), kMost));
   Table table;
-  table.row({"furthest off", "measured", "predicted", "error"});
+  table.row({over ? "off by more than " + format_percent(*over) : "furthest off", "measured", "predicted",
+             "error"});
   for (const ValidatedRow& r : rows) {
     table.row({r.id, value_of_row(r.measured, v.unit), value_of_row(r.predicted, v.unit),
                signed_percent(r.predicted / r.measured - 1)});
@@ -53,6 +59,46 @@ std::string skipped_text(const Validation& v) {
   return table.text();
 }
 
+/// Rows that ran and were not said to fit, rows that did not and what was said.
+std::string judged_text(const Validation& v) {
+  if (v.judged.empty()) return "";
+  Table table;
+  table.row({"verdicts", "rows", "fits", "tight", "no"});
+  const auto add = [&](const char* label, auto&& counted) {
+    std::array<double, 3> counts{};
+    for (const JudgedRow& row : v.judged) {
+      if (counted(row)) ++counts[static_cast<std::size_t>(row.verdict)];
+    }
+    table.row({label, format_count(counts[0] + counts[1] + counts[2]), format_count(counts[0]),
+               format_count(counts[1]), format_count(counts[2])});
+  };
+  add("ran, quality A", [](const JudgedRow& row) { return row.ran() && row.quality == "A"; });
+  add("ran, others", [](const JudgedRow& row) { return row.ran() && row.quality != "A"; });
+  add("out of memory", [](const JudgedRow& row) { return !row.ran(); });
+  Table odd;
+  odd.row({"said no of a run that ran, or fits of one that did not", "predicted", "usable"});
+  bool any = false;
+  for (const JudgedRow& row : v.judged) {
+    if (row.verdict != (row.ran() ? Verdict::kNo : Verdict::kFits)) continue;
+    any = true;
+    odd.row({row.id, format(bytes(row.predicted)), format(bytes(row.usable))});
+  }
+  return table.text() + "\n" + (any ? odd.text() + "\n" : "");
+}
+
+Json judged_json(const Validation& v) {
+  Json list = Json::array();
+  for (const JudgedRow& row : v.judged) {
+    list.push_back({{"id", row.id},
+                    {"quality", row.quality},
+                    {"status", row.status},
+                    {"verdict", name(row.verdict)},
+                    {"predicted_bytes", row.predicted},
+                    {"usable_bytes", row.usable}});
+  }
+  return list;
+}
+
 Json stats_json(const ErrorStats& s) {
   return {{"evaluated", s.count},
           {"median_ape", s.median_ape},
@@ -69,7 +115,7 @@ Json groups_json(const std::vector<ErrorGroup>& groups) {
 
 }  // namespace
 
-std::string validation_text(const Validation& v, std::size_t worst) {
+std::string validation_text(const Validation& v, std::optional<double> over) {
   const ErrorStats all = error_stats(v.rows);
   std::string text = v.kind + ": median error " + format_percent(all.median_ape) + ", 90th percentile " +
                      format_percent(all.p90_ape) + ", bias " + signed_percent(all.bias) + " over " +
@@ -77,7 +123,8 @@ std::string validation_text(const Validation& v, std::size_t worst) {
                      format_count(static_cast<double>(v.skipped.size())) + " skipped\n\n";
   text += groups_text("by source", by_source(v)) + groups_text("by framework", by_framework(v)) +
           groups_text("by GPU", by_gpu(v)) + groups_text("by feature", by_feature(v));
-  return text + worst_text(v, worst) + skipped_text(v);
+  if (v.kind == kMemoryBand) text += groups_text("by counter", by_counter(v));
+  return text + worst_text(v, over) + judged_text(v) + skipped_text(v);
 }
 
 Json validation_json(const Validation& v) {
@@ -89,6 +136,10 @@ Json validation_json(const Validation& v) {
   json["by_gpu"] = groups_json(by_gpu(v));
   json["by_framework"] = groups_json(by_framework(v));
   json["by_feature"] = groups_json(by_feature(v));
+  if (v.kind == kMemoryBand) {
+    json["by_counter"] = groups_json(by_counter(v));
+    json["verdicts"] = judged_json(v);
+  }
   json["rows_detail"] = Json::array();
   for (const ValidatedRow& r : v.rows) {
     json["rows_detail"].push_back({{"id", r.id},

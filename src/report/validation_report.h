@@ -1,6 +1,7 @@
 // Errors of predictions as text and JSON.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "report/json_values.h"
@@ -8,8 +9,9 @@
 
 namespace shardplan {
 
-/// `worst` = how many of the rows that are furthest off to list.
-std::string validation_text(const Validation& validation, std::size_t worst = 10);
+/// Lists the rows that are off by more than `over`, a fraction; the ten that are furthest off where none is
+/// given.
+std::string validation_text(const Validation& validation, std::optional<double> over = {});
 Json validation_json(const Validation& validation);
 
 }  // namespace shardplan

@@ -64,4 +64,11 @@ std::vector<ErrorGroup> by_feature(const Validation& v) {
   });
 }
 
+std::vector<ErrorGroup> by_counter(const Validation& v) {
+  Validation all = v;
+  all.rows.insert(all.rows.end(), v.again.begin(), v.again.end());
+  return grouped(all,
+                 [](const ValidatedRow& row) { return row.counter.empty() ? Names{} : Names{row.counter}; });
+}
+
 }  // namespace shardplan

@@ -10,13 +10,19 @@
 #include <string>
 #include <vector>
 
+#include "catalog/evidence.h"
+#include "estimate/estimate.h"
+
 namespace shardplan {
 
 struct ValidatedRow {
   std::string id, source, framework, gpu;
   std::vector<std::string> features;
+  std::string counter;                 // of memory: "allocated", "reserved", "driver"
   double measured = 0, predicted = 0;  // SI base units
   std::vector<std::string> assumed;
+  std::string citation;  // where it is printed
+  RunProfile profile;
   double ape() const;
 };
 
@@ -24,11 +30,21 @@ struct SkippedRow {
   std::string id, source, reason;
 };
 
+/// What is said of a run that is known to have run, or to have run out of memory.
+struct JudgedRow {
+  std::string id, source, quality, status;
+  Verdict verdict = Verdict::kNo;
+  double predicted = 0, usable = 0;  // bytes
+  bool ran() const { return status == "ok"; }
+};
+
 struct Validation {
   std::string kind;  // "training-memory"
   std::string unit;  // of the rows: "bytes"
   std::vector<ValidatedRow> rows;
   std::vector<SkippedRow> skipped;
+  std::vector<ValidatedRow> again;  // rows of a second counter that some sources print beside the first
+  std::vector<JudgedRow> judged;    // of memory: with or without a measured peak
 };
 
 struct ErrorStats {
@@ -51,5 +67,7 @@ std::vector<ErrorGroup> by_source(const Validation& validation);
 std::vector<ErrorGroup> by_gpu(const Validation& validation);
 std::vector<ErrorGroup> by_framework(const Validation& validation);
 std::vector<ErrorGroup> by_feature(const Validation& validation);
+/// The second counters are in here too, and in no other group.
+std::vector<ErrorGroup> by_counter(const Validation& validation);
 
 }  // namespace shardplan

@@ -26,7 +26,7 @@ TEST(Errors, MedianTailAndBias) {
 }
 
 TEST(Errors, ARowIsInEachOfItsGroups) {
-  Validation v{"training-memory", "bytes", {row("a", 101, {"moe", "ep"}), row("b", 98, {"moe"})}, {}};
+  Validation v{"training-memory", "bytes", {row("a", 101, {"moe", "ep"}), row("b", 98, {"moe"})}, {}, {}, {}};
   const auto groups = by_feature(v);
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].name, "ep");

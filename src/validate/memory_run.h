@@ -6,6 +6,8 @@
 // (validate/training_run.h).
 #pragma once
 
+#include <optional>
+
 #include "validate/training_run.h"
 
 namespace shardplan {
@@ -14,9 +16,13 @@ struct MemoryRun {
   enum class Rank { kFirst, kLast, kLargest };
   TrainingRun run;
   Rank rank = Rank::kLargest;
-  std::string counter;  // "allocated"
+  enum class Counter { kAllocated, kReserved, kDriver };
+  Counter counter = Counter::kAllocated;
   Bytes<> measured;
+  std::optional<Bytes<>> reserved;  // where the source prints it beside the allocated peak
 };
+
+const char* name(MemoryRun::Counter counter);
 
 /// Whether the row holds a measured peak at all; rows without one are not counted.
 bool has_measured_peak(const CsvRow& row);

@@ -35,8 +35,12 @@ class RunReading {
   void take_framework();
   void take_cluster();
   void take_plan();
+  std::int32_t interleave();
+  void take_expert_tensor();
+  void take_uneven_chunks();
   void take_sharding();
   void take_sequence_parallel();
+  void take_micro_batch();
   void take_batch();
   void take_precision();
   void take_recompute();
@@ -47,7 +51,7 @@ class RunReading {
   std::int64_t take_vocabulary();
   Mixer mixer(std::int64_t hidden, bool biased);
   void take_experts(const DenseMlp& dense);
-  const Model* published_shape();
+  const Model* published_shape(const std::string& what);
   // training_kernels.cpp
   void take_kernels();
   void take_megatron_arguments();

@@ -11,6 +11,8 @@ namespace {
 constexpr Bytes<> kDeterministicWorkspaces = mebibytes(64);
 // Bytes a logit of the natively fused loss, whose compiled steps keep a second fp32 tensor.
 constexpr Bytes<> kNativeFusedLogit = bytes(10);
+// The same of flash-attn's loss, which llm-foundry uses: logits and their gradient in 16 bits.
+constexpr Bytes<> kFusedLogit = bytes(4);
 
 /// Arguments that change memory in a way that the account does not know.
 constexpr std::array kUnknown{"fp8-format",
@@ -31,6 +33,11 @@ constexpr std::array kUnknown{"fp8-format",
 
 Sourced<Bytes<>> of_run(Bytes<> value, const char* argument) {
   return {value, {SourceKind::kPublished, "framework_args", argument, "", "", ""}};
+}
+
+bool before_flash_attention(const std::string& framework) {
+  return framework.starts_with("Megatron-DeepSpeed") || framework.starts_with("Megatron-LM (") ||
+         framework.starts_with("Megatron-LM PTD-P") || framework.starts_with("Megatron-LM/DeepSpeed");
 }
 
 }  // namespace
@@ -59,26 +66,44 @@ void RunReading::take_megatron_arguments() {
   }
   StateBytes& adamw = run_.question.framework.state[static_cast<std::size_t>(Optimizer::kAdamW)];
   if (args_.has("grad-reduce-in-bf16")) adamw.gradient = of_run(bytes(2), "grad-reduce-in-bf16");
+  if (row_["framework"].starts_with("NeMo")) {
+    adamw.gradient = of_run(bytes(2), "recipe");
+    assume("gradients reduced and kept in bf16, as NeMo's recipes do");
+  }
+  if (row_["framework"].starts_with("MosaicML")) {
+    b.logit = of_run(kFusedLogit, "loss_fn");
+    assume("the fused loss of flash-attn, that project's default");
+  }
   if (args_.text("optimizer") == "muon") run_.question.workload.optimizer = Optimizer::kMuon;
 }
 
 void RunReading::take_kernels() {
   Kernels& k = run_.question.workload.kernels;
   const bool engine = args_.text("transformer-impl") != "local";
+  // Before flash attention: the softmax kernel is fused, the scores are stored; dropout 0.1 is that argument
+  // parser's default.
+  const bool scores = !told_ && before_flash_attention(row_["framework"]);
+  if (scores) assume("attention with stored scores, dropout 0.1");
   k.fused_weight_gradient = !args_.has("no-gradient-accumulation-fusion");
   const auto on = [&](const char* dropout) {
-    return told_ && parse_number(args_.has(dropout) ? args_.text(dropout) : "0.1").value_or(0) > 0;
+    return scores ||
+           (told_ && parse_number(args_.has(dropout) ? args_.text(dropout) : "0.1").value_or(0) > 0);
   };
   k.attention_dropout = on("attention-dropout");
   k.hidden_dropout = on("hidden-dropout");
   k.attention_mask = told_ && !args_.has("no-create-attention-mask-in-dataloader");
   const std::string backend = args_.text("attention-backend");
-  k.fused_attention = backend.empty() ? engine : backend != "unfused";
+  k.fused_attention = !scores && (backend.empty() ? engine : backend != "unfused");
   if (told_ && backend.empty() && engine)
     assume("fused attention, the backend that TransformerEngine prefers");
   if (!k.fused_attention) run_.features.emplace_back("unfused attention");
   k.gathers_expert_tokens = told_ && args_.text("moe-token-dispatcher-type") != "alltoall";
   k.fused_expert_activation = row_["glu"] == "1" || args_.has("use-fused-weighted-squared-relu");
+  // Until the end of 2024 torchtitan did not compile the loss with the model; its pages name their month.
+  if (run_.framework == "torchtitan" && row_["source"].find("_2025") != std::string::npos) {
+    k.compiled_loss = true;
+    assume("a compiled loss, as since 2025");
+  }
   take_megatron_arguments();
 }
 

@@ -29,10 +29,12 @@ std::int64_t RunReading::take_vocabulary() {
   return kGpt2Vocabulary;
 }
 
-/// The published model that a row is a slice of, for what no column holds.
-const Model* RunReading::published_shape() {
+/// The published model that a row is of, or a slice of, for `what` no column holds.
+const Model* RunReading::published_shape(const std::string& what) {
   std::string name = row_["model"];
-  if (const std::size_t slice = name.find(" slice"); slice != std::string::npos) name.resize(slice);
+  for (const char* remark : {" slice", " (LLM)"}) {
+    if (const std::size_t at = name.find(remark); at != std::string::npos) name.resize(at);
+  }
   const auto entry = find_model(catalog_, name, "model");
   if (!entry) {
     skip("the shape of " + name + " is not printed and not in the catalog");
@@ -41,7 +43,7 @@ const Model* RunReading::published_shape() {
   Result<Model> model = (*entry)->model();
   if (!model) return nullptr;
   shape_ = std::move(model).value();
-  assume("latent attention, shared experts and dense first layers as published for " + name);
+  assume(what + " as published for " + name);
   return &shape_;
 }
 
@@ -57,7 +59,7 @@ Mixer RunReading::mixer(std::int64_t hidden, bool biased) {
                            .value_dim = argument("v-head-dim", 0)};
   }
   if (row_["attn_kind"] == "mla") {
-    const Model* shape = published_shape();
+    const Model* shape = published_shape("latent attention, shared experts and dense first layers");
     if (shape == nullptr) return NoMixer{};
     return shape->layers.front().mixer;
   }
@@ -99,19 +101,26 @@ void RunReading::take_experts(const DenseMlp& dense) {
   }
 }
 
-/// Layers that columns cannot say (windows, chunks, state spaces) are those of the published model.
+/// Layers that columns cannot say (windows, chunks, state spaces), and shapes that the source leaves to the
+/// model's name, are those of the published model.
 bool RunReading::take_published_model() {
   const std::string& kind = row_["attn_kind"];
   const bool mixed = kind.find("swa") != std::string::npos || kind.find("chunked") != std::string::npos ||
                      kind.find("hybrid") != std::string::npos;
-  if (told_ || !mixed) return false;
-  const Model* published = published_shape();
+  const bool unprinted = row_["layers"].empty() || row_["hidden"].empty() || row_["heads"].empty();
+  if (told_ || !(mixed || unprinted)) return false;
+  const Model* published = published_shape(unprinted ? "the shape" : "the kinds of layers");
   if (published == nullptr) return true;
-  if (static_cast<std::int64_t>(published->layers.size()) != needed("layers")) {
+  const auto layers = static_cast<std::int64_t>(published->layers.size());
+  if (layers != column("layers", layers)) {
     skip("a slice of " + published->name + ": which layers is not printed");
   }
   run_.question.model = *published;
-  if (column("moe_experts", 0) > 0) run_.features.emplace_back("moe");
+  for (const Layer& layer : published->layers) {
+    if (!std::holds_alternative<MoeMlp>(layer.mlp)) continue;
+    run_.features.emplace_back("moe");
+    break;
+  }
   return true;
 }
 

@@ -1,6 +1,7 @@
 // A row's framework, cluster, plan, precision and recomputation.
 #include "validate/training_run.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -24,20 +25,29 @@ constexpr const char* kOtherBuffers = "its buffers are not in the account yet";
 constexpr std::array kFrameworks{
     CorpusFramework{"Megatron-Core", "megatron", true, 1, true, ""},
     CorpusFramework{"Megatron-LM 23e00ed0", "megatron", true, 1, true, ""},
-    CorpusFramework{"Megatron-LM/DeepSpeed", "deepspeed", false, -1, false, kOtherBuffers},
+    CorpusFramework{"Megatron-LM/DeepSpeed", "deepspeed", false, -1, false, ""},
     CorpusFramework{"Megatron-LM", "megatron", false, 0, false, ""},
     CorpusFramework{"Megatron-Bridge", "megatron", true, 1, true, ""},
-    CorpusFramework{"Megatron-DeepSpeed", "deepspeed", false, 0, false, kOtherBuffers},
-    CorpusFramework{"Megatron + DeepSpeed", "deepspeed", false, -1, false, kOtherBuffers},
-    CorpusFramework{"DeepSpeed", "deepspeed", false, 3, false, kOtherBuffers},
-    CorpusFramework{"NeMo", "megatron", true, 1, true, kOtherBuffers},
+    CorpusFramework{"Megatron-DeepSpeed", "deepspeed", false, 0, false, ""},
+    CorpusFramework{"Megatron + DeepSpeed", "deepspeed", false, -1, false, ""},
+    CorpusFramework{"DeepSpeed", "deepspeed", false, 3, false, ""},
+    CorpusFramework{"NeMo", "megatron", true, 1, true, ""},
     CorpusFramework{"Primus", "megatron", true, 1, true, kOtherBuffers},
-    CorpusFramework{"MosaicML llm-foundry", "fsdp", false, -1, false, kOtherBuffers},
+    CorpusFramework{"MosaicML llm-foundry", "fsdp", false, -1, false, ""},
     CorpusFramework{"MaxText", "fsdp", false, 3, false, kOtherBuffers},
-    CorpusFramework{"torchtitan", "torchtitan", true, -1, false, kOtherBuffers},
+    CorpusFramework{"torchtitan", "torchtitan", true, -1, false, ""},
     CorpusFramework{"nanotron", "nanotron", true, -1, true, kOtherBuffers},
     CorpusFramework{"InternEvo", "generic", false, -1, false, kOtherBuffers},
 };
+
+/// Networks that sources name in their text, where they differ from what the device usually has.
+struct NamedFabric {
+  const char* source;
+  const char* fabric;
+};
+constexpr std::array kFabrics{NamedFabric{"internevo", "roce-100x4"},
+                              NamedFabric{"bigscience-a100", "opa-100x4"},
+                              NamedFabric{"vtrain-multi", "ib-hdr-200x4"}};  // arXiv:2312.12391
 
 const CorpusFramework* corpus_framework(const std::string& text) {
   for (const CorpusFramework& f : kFrameworks) {
@@ -52,7 +62,8 @@ bool holds(const std::string& text, const char* part) { return text.find(part) !
 /// [moe_act mlp]", "selective (mla_up_proj, mlp)".
 std::optional<Recompute> recompute_of(std::string text) {
   constexpr std::string_view kUniform = "full uniform ", kBlock = "full block ";
-  if (text == "selective (core attention)") return Recompute::kSelective;
+  if (text == "selective (core attention)" || text.starts_with("selective AC") || text == "selective op")
+    return Recompute::kSelective;
   for (const auto& [prefix, kind] : {std::pair{kUniform, "uniform:"}, {kBlock, "full:"}}) {
     if (!text.starts_with(prefix)) continue;
     const std::size_t end = text.find(' ', prefix.size());
@@ -69,6 +80,13 @@ std::optional<Recompute> recompute_of(std::string text) {
     if (c == ' ' && !modules.empty() && modules.back() != ',') modules += ',';
   }
   return recompute_named(modules);
+}
+
+/// GPUs that a job takes of each scale-up domain: schedulers give equal shares, 64 of 72 to a job of 256.
+std::int64_t equal_share(std::int64_t gpus, std::int64_t domain) {
+  std::int64_t share = domain;
+  while (gpus % share != 0) --share;
+  return share;
 }
 
 }  // namespace
@@ -120,7 +138,17 @@ void RunReading::take_cluster() {
   if (gpus == 0) return;
   std::optional<std::int64_t> node;
   if (!row_["gpus_per_node"].empty()) node = needed("gpus_per_node");
-  Result<Cluster> cluster = usual_cluster(catalog_, **device, gpus, node);
+  Device hardware = **device;
+  for (const NamedFabric& named : kFabrics) {
+    if (run_.source == named.source) hardware.usual_fabric = named.fabric;
+  }
+  const auto domain = static_cast<std::int64_t>(hardware.scale_up.domain_size.value.raw());
+  const bool boards = domain > hardware.usual_gpus_per_node && node.value_or(domain) < domain;
+  if (boards && gpus > domain && gpus % domain != 0) {
+    node = equal_share(gpus, domain);
+    assume(std::to_string(*node) + " GPUs of each scale-up domain of " + std::to_string(domain));
+  }
+  Result<Cluster> cluster = usual_cluster(catalog_, hardware, gpus, node);
   if (!cluster) return skip(cluster.error().message);
   run_.question.cluster = std::move(cluster).value();
 }
@@ -129,7 +157,7 @@ void RunReading::take_sharding() {
   const std::string& text = row_["sharding"];
   Plan& p = run_.plan;
   int stage = corpus_framework(row_["framework"])->zero_stage;
-  if (text.empty()) {
+  if (text.empty() || text == "ddp (FSDP=0)") {
     if (stage < 0) return skip("the sharding is not printed");
     assume("ZeRO stage " + std::to_string(stage) + ": the source does not print the sharding");
   } else if (holds(text, "distributed optimizer") || holds(text, "distopt") || holds(text, "zero1")) {
@@ -143,6 +171,7 @@ void RunReading::take_sharding() {
   } else {
     stage = 0;
   }
+  if (p.dp * p.cp == 1) stage = 0;  // nothing to shard over
   p.zero_stage = static_cast<std::int8_t>(stage);
   if (holds(text, "megatron-fsdp")) gap("Megatron-FSDP is not modelled yet");
   // "zero1 over 8 GPUs": the optimizer's shards are spread over so many ranks, and repeated.
@@ -167,9 +196,21 @@ void RunReading::take_sequence_parallel() {
   assume(p.sequence_parallel ? "sequence parallel, as tp > 1" : "no sequence parallelism");
 }
 
+/// torchtitan cuts a rank's batch into as many micro-batches as pipeline stages, unless it is told otherwise.
+void RunReading::take_micro_batch() {
+  Plan& p = run_.plan;
+  const std::int64_t local = column("gbs", 0) / p.dp;
+  if (run_.framework == "torchtitan" && p.pp > 1 && local >= p.pp) {
+    p.micro_batch = static_cast<std::int32_t>(local / p.pp);
+    return assume("micro-batch " + std::to_string(p.micro_batch) +
+                  ": as many micro-batches as pipeline stages");
+  }
+  assume("micro-batch 1");
+}
+
 void RunReading::take_batch() {
   Plan& p = run_.plan;
-  if (row_["mbs"].empty()) assume("micro-batch 1");
+  if (row_["mbs"].empty()) take_micro_batch();
   const std::int64_t batch = column("gbs", 0), share = std::int64_t{p.dp} * p.micro_batch;
   p.grad_accumulation =
       static_cast<std::int32_t>(std::max<std::int64_t>(1, batch > 0 ? batch / share : p.pp));
@@ -178,8 +219,47 @@ void RunReading::take_batch() {
   run_.question.workload.sequence = needed("seq_len");
 }
 
+/// Model chunks a rank. The corpus's table of unprinted inputs has one exception to one.
+std::int32_t RunReading::interleave() {
+  constexpr std::int64_t kStages = 8, kChunks = 12;
+  const bool printed = !row_["vp"].empty();
+  if (!printed && run_.plan.pp == kStages && name_key(row_["model"]) == "nemotron4-340b") {
+    assume("12 chunks a stage, as the next release of the source prints");
+    return kChunks;
+  }
+  return static_cast<std::int32_t>(std::max<std::int64_t>(1, column("vp", 1)));
+}
+
+void RunReading::take_expert_tensor() {
+  const auto& layers = run_.question.model.layers;
+  const bool moe = std::any_of(layers.begin(), layers.end(),
+                               [](const Layer& l) { return std::holds_alternative<MoeMlp>(l.mlp); });
+  if (!moe) return;
+  Plan& p = run_.plan;
+  if (!row_["etp"].empty()) {
+    p.etp = static_cast<std::int32_t>(std::max<std::int64_t>(1, column("etp", 1)));
+    return;
+  }
+  // The corpus's table of unprinted inputs: NeMo's Mixtral and Grok recipes cut experts as they cut the rest.
+  const std::string model = name_key(row_["model"]);
+  const bool cut = row_["framework"].starts_with("NeMo") && (holds(model, "mixtral") || holds(model, "grok"));
+  p.etp = told_ || cut ? p.tp : 1;
+  assume("expert-tensor parallelism " + std::to_string(p.etp));
+}
+
+/// Megatron counts the embedding and the loss as a layer each, so that 126 layers are 64 chunks of two.
+void RunReading::take_uneven_chunks() {
+  const Plan& p = run_.plan;
+  const auto layers = static_cast<std::int64_t>(run_.question.model.layers.size());
+  const std::int64_t chunks = std::int64_t{p.pp} * p.interleave;
+  if (p.interleave == 1 || chunks > layers || layers % chunks == 0) return;
+  run_.question.workload.uneven_chunks = true;
+  assume(std::to_string(layers) + " layers over " + std::to_string(chunks) + " chunks as evenly as they go");
+}
+
 void RunReading::take_plan() {
   Plan& p = run_.plan;
+  if (row_["tp"].empty() || row_["pp"].empty()) return skip("the layout is not printed");
   const auto degree = [&](const char* name) {
     return static_cast<std::int32_t>(std::max<std::int64_t>(1, column(name, 1)));
   };
@@ -187,11 +267,10 @@ void RunReading::take_plan() {
   p.pp = degree("pp");
   p.cp = degree("cp");
   p.ep = degree("ep");
-  p.interleave = degree("vp");
+  p.interleave = interleave();
   p.micro_batch = degree("mbs");
-  const bool moe = column("moe_experts", 0) > 0;
-  p.etp = moe ? (row_["etp"].empty() ? (told_ ? p.tp : 1) : degree("etp")) : 1;
-  if (moe && row_["etp"].empty()) assume("expert-tensor parallelism " + std::to_string(p.etp));
+  take_expert_tensor();
+  take_uneven_chunks();
   p.schedule = p.interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B;
   const std::int64_t gpus = run_.question.cluster.gpus, replica = std::int64_t{p.tp} * p.pp * p.cp;
   if (gpus % replica != 0) return skip("tp x pp x cp does not divide the GPUs");
@@ -218,7 +297,8 @@ void RunReading::take_precision() {
   } else if (text.starts_with("fp8") || text.starts_with("mxfp8")) {
     precision = Precision::kFp8;
     run_.features.emplace_back("fp8");
-    gap("precision " + text + " is not in the account yet");
+    // Weights, gradients and moments stay as in bf16 there; the cast inputs of products are transient.
+    if (run_.framework != "torchtitan") gap("precision " + text + " is not in the account yet");
   } else if (text.starts_with("nvfp4")) {
     precision = Precision::kFp4;
     run_.features.emplace_back("fp4");
@@ -245,6 +325,7 @@ Result<TrainingRun> RunReading::run() {
   run_.id = row_["id"];
   run_.source = row_["source_key"];
   run_.quality = row_["quality"];
+  run_.citation = row_["source"];
   const auto skipped = [&] { return Error{"skipped", reason_, row_["id"], "", ""}; };
   take_framework();
   take_cluster();

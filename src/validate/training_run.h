@@ -19,6 +19,7 @@ namespace shardplan {
 
 struct TrainingRun {
   std::string id, source, quality;
+  std::string citation;               // where exactly it is printed
   std::string framework, gpu;         // names of the catalog; the GPU as the source spells it
   std::vector<std::string> features;  // "moe", "cp", "full recompute": for tables by feature
   Question question;

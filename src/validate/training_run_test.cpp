@@ -45,7 +45,7 @@ TEST(MemoryRun, ReadsWhatIsRecomputed) {
     std::string cells = gpt("8", "allocated", "--bf16");
     const std::string none = ",none,";
     const auto run = read(cells.replace(cells.find(none), none.size(), "," + text + ","));
-    return run ? name(run->plan.recompute) : run.error().message;
+    return run ? name(run->run.plan.recompute) : run.error().message;
   };
   EXPECT_EQ(taken("full"), "full");
   EXPECT_EQ(taken("full uniform 1 layers"), "full");
@@ -63,7 +63,7 @@ TEST(MemoryRun, WhatItCannotExpressIsSkippedWithItsReason) {
     return run ? std::string("read") : run.error().message;
   };
   EXPECT_EQ(reason(gpt("", "allocated", "--bf16")), "the GPU count is blank");
-  EXPECT_THAT(reason(gpt("8", "driver", "--bf16")), HasSubstr("only allocated bytes"));
+  EXPECT_THAT(reason(gpt("8", "job_total", "--bf16")), HasSubstr("which bytes were counted"));
   EXPECT_THAT(reason(gpt("8", "allocated", "--mtp-num-layers=1")),
               HasSubstr("--mtp-num-layers is not modelled"));
   EXPECT_THAT(reason(gpt("7", "allocated", "--bf16")), HasSubstr("does not divide"));

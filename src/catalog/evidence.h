@@ -1,0 +1,70 @@
+// What measured runs say of predictions: error bands, and the runs that were timed, each with its prediction.
+//
+//   const ErrorBand* band = find_band(evidence, kTimeBand, "megatron", device);   // null: no run applies
+//   band->low * predicted, band->high * predicted   // 8 in 10 measured values lay between
+//
+// Data: catalog/evidence_*.json, which `shardplan validate --bands` makes and tools/check_generated.sh keeps
+// fresh. Not here: how a row is predicted (validate/), which runs are near a plan
+// (reason/nearest_measured.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/question.h"
+
+namespace shardplan {
+
+inline constexpr const char* kTimeBand = "training-time";
+/// The peak of bytes that the allocator has handed out.
+inline constexpr const char* kMemoryBand = "training-memory";
+
+/// Where measured values lie beside predicted ones, over all rows that share a GPU, an architecture, ...
+struct ErrorBand {
+  std::string kind;       // kTimeBand, kMemoryBand
+  std::string of;         // "gpu", "architecture", "framework" or "all": what the rows share
+  std::string name;       // "h100-sxm"; empty for all
+  std::int64_t rows = 0;  // measured values
+  double low_ratio = 1,
+         high_ratio = 1;  // of measured / predicted: 10 % and 90 % quantiles, of memory 5 and 95
+  double low(double predicted) const { return low_ratio * predicted; }
+  double high(double predicted) const { return high_ratio * predicted; }
+};
+
+/// A run as far as others are compared with it.
+struct RunProfile {
+  std::string model, framework, device, architecture, precision;
+  bool experts = false;
+  double parameters = 0, gpus = 0, tokens_per_gpu = 0;
+};
+RunProfile run_profile(const Question& question, const Plan& plan);
+/// "llama3-70b (70.55 B) on 64 x h100-sxm, fp8"; the parameters tell a published slice from the whole
+std::string title(const RunProfile& run);
+
+/// A run that was timed and published. `predicted` is this program's own step for it.
+struct MeasuredRun {
+  std::string id;
+  std::string source;  // where it is printed
+  RunProfile profile;
+  Seconds<> measured, predicted;
+};
+
+struct Evidence {
+  std::vector<ErrorBand> bands;
+  std::vector<MeasuredRun> runs;
+};
+
+/// The narrowest band that has enough rows: of the GPU, else of its architecture, the framework, all rows.
+/// Times depend on the GPU first. Memory is the framework's alone, and its bands are of frameworks only:
+/// there, null means that no row of this framework was ever compared.
+const ErrorBand* find_band(const Evidence& evidence, std::string_view kind, std::string_view framework,
+                           const Device& device);
+
+/// "84 measured runs on h100-sxm"
+std::string rows_text(const ErrorBand& band);
+/// "0.94 to 1.33 times"
+std::string range_text(const ErrorBand& band);
+
+}  // namespace shardplan

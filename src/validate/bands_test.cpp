@@ -1,0 +1,63 @@
+#include "validate/bands.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "import/evidence.h"
+#include "import/json_text.h"
+
+namespace shardplan {
+namespace {
+
+Validation rows(const char* kind, int count, const std::string& framework) {
+  Validation v{kind, "s", {}, {}, {}, {}};
+  for (int i = 0; i <= count - 1; ++i) {
+    ValidatedRow row;
+    row.id = "r" + std::to_string(i);
+    row.citation = "page " + std::to_string(i);
+    row.framework = framework;
+    row.profile.device = i < count - 1 ? "h100-sxm" : "h200";
+    row.profile.architecture = "Hopper";
+    row.predicted = 3;
+    row.measured = 3 + 0.3 * i;
+    v.rows.push_back(row);
+  }
+  return v;
+}
+
+TEST(Bands, TenthsOfMeasuredOverPredicted) {
+  const Evidence e = evidence_of(rows(kTimeBand, 11, "megatron"));
+  std::vector<std::string> names;
+  for (const ErrorBand& band : e.bands) names.push_back(band.of + " " + band.name);
+  EXPECT_THAT(names,
+              testing::ElementsAre("gpu h100-sxm", "architecture Hopper", "framework megatron", "all "))
+      << "one row of h200 is too few";
+  EXPECT_EQ(e.bands[1].rows, 11);
+  EXPECT_EQ(e.bands[1].low_ratio, 1.1);
+  EXPECT_EQ(e.bands[1].high_ratio, 1.9);
+  ASSERT_EQ(e.runs.size(), 11U);
+  EXPECT_EQ(e.runs[10].source, "page 10");
+}
+
+TEST(Bands, MemoryIsOfFrameworksAndGenericIsNone) {
+  const Evidence e = evidence_of(rows(kMemoryBand, 11, "megatron"));
+  ASSERT_EQ(e.bands.size(), 1U);
+  EXPECT_EQ(e.bands[0].of, "framework");
+  EXPECT_TRUE(e.runs.empty());
+  EXPECT_TRUE(evidence_of(rows(kMemoryBand, 11, "generic")).bands.empty());
+}
+
+TEST(Bands, AFileOfEvidenceThatIsWrongSaysWhere) {
+  const auto json = parse_json(R"({"made_by":"","kind":"k","bands":[{"of":"gpu","name":"x","rows":0,
+    "low_ratio":1,"high_ratio":1}],"runs":[]})",
+                               "evidence");
+  ASSERT_TRUE(json);
+  ReadLog log{"evidence", {}};
+  Evidence evidence;
+  read_evidence(JsonNode(&json.value(), "", &log), evidence);
+  ASSERT_TRUE(log.error);
+  EXPECT_THAT(log.error->where, testing::HasSubstr("rows"));
+}
+
+}  // namespace
+}  // namespace shardplan

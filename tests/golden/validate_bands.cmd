@@ -1,0 +1,2 @@
+# Error bands as the catalog holds them.
+shardplan validate --kind training-memory --bands validation/training_memory.csv
