@@ -64,6 +64,8 @@ std::string rows_text(const ErrorBand& band) {
   const std::string rows = format_count(static_cast<double>(band.rows)) + " measured runs";
   if (band.of == "gpu") return rows + " on " + band.name;
   if (band.of == "architecture") return rows + " on " + band.name + " GPUs";
+  // Bytes are the framework's, whatever the GPU.
+  if (band.kind == kMemoryBand) return rows + " of " + band.name;
   if (band.of == "framework") return rows + " of " + band.name + ", none of them on this kind of GPU";
   return rows + ", none of them on this kind of GPU";
 }

@@ -41,12 +41,12 @@ std::string broken_words(Constraint broken) {
   }
 }
 
-/// "84 measured runs ..., 9 in 10 of them 0.97 to 1.08 times the prediction: 70 GiB to 78 GiB"
+/// "of 224 measured runs of megatron, 9 in 10 took 0.98 to 1.04 times the prediction: 70 GiB to 78 GiB"
 std::string band_words(const MemoryAnswer& a) {
   const double total = a.memory.worst().total().raw();
-  return "of " + rows_text(*a.band) + " 9 in 10 took " + format_number(a.band->low_ratio) + " to " +
-         format_number(a.band->high_ratio) + " times the prediction, " + format(bytes(a.band->low(total))) +
-         " to " + format(bytes(a.band->high(total)));
+  return "of " + rows_text(*a.band) + ", 9 in 10 took " + range_text(*a.band) +
+         " the prediction: " + format(bytes(a.band->low(total))) + " to " +
+         format(bytes(a.band->high(total)));
 }
 
 std::string headline(const Question& q, const MemoryAnswer& a) {

@@ -52,8 +52,10 @@ void RunReading::take_megatron_arguments() {
   if (args_.has("make-vocab-size-divisible-by")) {
     b.vocabulary_multiple.value = ratio(static_cast<double>(argument("make-vocab-size-divisible-by", 1)));
   }
-  if (args_.text("cross-entropy-fusion-impl") == "native") {
-    b.logit = of_run(kNativeFusedLogit, "cross-entropy-fusion-impl");
+  // The argument parser's default implementation is the native one.
+  const std::string fusion = args_.text("cross-entropy-fusion-impl");
+  if (args_.has("cross-entropy-loss-fusion") && (fusion.empty() || fusion == "native")) {
+    b.logit = of_run(kNativeFusedLogit, "cross-entropy-loss-fusion");
   }
   if (args_.has("tp-comm-overlap")) b.sequence_gather.value = ratio(0);
   if (told_ && !args_.has("moe-grouped-gemm")) b.grouped_workspaces.value = ratio(0);
