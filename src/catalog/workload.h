@@ -92,6 +92,8 @@ struct Framework {
     };
     Workspaces before_hopper, since_hopper;
     Sourced<Ratio<>> grouped_workspaces{};  // further ones of the framework's where there are experts
+    Sourced<Bytes<>> fp8_weight_copies{};   // of each parameter of a linear layer, under fp8 products
+    Sourced<Bytes<>> fp8_product_input{};   // of an element that such a product keeps of its input
     Sourced<Ratio<>> stage_outputs{};       // of a micro-batch in flight, kept beside the next stage's input
     Sourced<Bytes<>> step{};                // copies at the optimizer step, for each parameter of the shard
     Sourced<Bytes<>> reduce_bucket{};       // flat buffer of a gradient reduction

@@ -86,8 +86,8 @@ struct NormActivations {
       "a norm's input and output, and the mask of the dropout that follows its block",
       {"transformer-engine", "pytorch/module/layernorm_linear.py"},
       "the input (the residual stream) is kept for the norm, the output for the weight "
-      "gradient of the projection that reads it: its shard, or gathered; a dropout mask is one "
-      "byte an element"};
+      "gradient of the projection that reads it: its shard, or gathered, in the product's precision; a dropout "
+      "mask is one byte an element"};
   template <class N>
   struct In {
     using Number = N;
@@ -97,28 +97,30 @@ struct NormActivations {
     Ratio<N> output_sequence;
     Ratio<N> masks;
     Ratio<N> outputs;
+    Bytes<N> output_element;
   };
-  static constexpr std::array<std::string_view, 6> symbols{"T", "h", "t_s", "t_o", "m", "n_o"};
-  static constexpr std::array<std::string_view, 6> inputs{
+  static constexpr std::array<std::string_view, 7> symbols{"T", "h", "t_s", "t_o", "m", "n_o", "k_o"};
+  static constexpr std::array<std::string_view, 7> inputs{
       "tokens",
       "hidden size",
       "degree that divides the sequence: tensor parallel with sequence parallelism, else 1",
       "degree that divides the kept output: the same, or 1 where it is kept gathered",
       "dropout masks",
-      "outputs kept: 1, or 0 where the norm is recomputed"};
+      "outputs kept: 1, or 0 where the norm is recomputed",
+      "bytes of an element of the output"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
-    const auto one = in.tokens * in.hidden * kept::constant<N>(kept::kActivation);
-    return named("norm input", one / in.tensor_sequence) +
-           named("norm output", in.outputs * one / in.output_sequence) +
+    const auto elements = in.tokens * in.hidden;
+    return named("norm input", elements * kept::constant<N>(kept::kActivation) / in.tensor_sequence) +
+           named("norm output", in.outputs * elements * in.output_element / in.output_sequence) +
            named("dropout mask",
                  in.masks * in.tokens * in.hidden * kept::constant<N>(kept::kMask) / in.tensor_sequence);
   }
   static constexpr std::array examples{
-      Example<NormActivations>{{ratio(4096), ratio(8192), ratio(1), ratio(1), ratio(0), ratio(1)},
+      Example<NormActivations>{{ratio(4096), ratio(8192), ratio(1), ratio(1), ratio(0), ratio(1), bytes(2)},
                                134217728.0,
                                "two tensors of 4096 x 8192 x 2 bytes: 2 x 64 MiB"},
-      Example<NormActivations>{{ratio(4096), ratio(512), ratio(1), ratio(1), ratio(1), ratio(1)},
+      Example<NormActivations>{{ratio(4096), ratio(512), ratio(1), ratio(1), ratio(1), ratio(1), bytes(2)},
                                10485760.0,
                                "Megatron's 345M-like test: 4096 x 512 x (2 + 2 + 1) bytes"}};
 };
@@ -231,19 +233,22 @@ struct MlpActivations {
     Ratio<N> matrices;
     Ratio<N> copies;
     Ratio<N> tensor;
+    Bytes<N> output_element;
   };
-  static constexpr std::array<std::string_view, 5> symbols{"T", "f", "g", "n_c", "t"};
-  static constexpr std::array<std::string_view, 5> inputs{
+  static constexpr std::array<std::string_view, 6> symbols{"T", "f", "g", "n_c", "t", "k_o"};
+  static constexpr std::array<std::string_view, 6> inputs{
       "tokens", "width", "matrices of the first projection", "further widths kept by an unfused activation",
-      "tensor-parallel degree"};
+      "tensor-parallel degree", "bytes of an element of the second projection's input"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
-    const auto one = in.tokens * in.width * kept::constant<N>(kept::kActivation) / in.tensor;
-    return named("first projection", in.matrices * one) + named("activation", one) +
+    const auto elements = in.tokens * in.width;
+    const auto one = elements * kept::constant<N>(kept::kActivation) / in.tensor;
+    return named("first projection", in.matrices * one) +
+           named("activation", elements * in.output_element / in.tensor) +
            named("unfused activation", in.copies * one);
   }
   static constexpr std::array examples{
-      Example<MlpActivations>{{ratio(4096), ratio(28672), ratio(2), ratio(0), ratio(1)},
+      Example<MlpActivations>{{ratio(4096), ratio(28672), ratio(2), ratio(0), ratio(1), bytes(2)},
                               704643072.0,
                               "llama3-70b: 3 x 4096 x 28672 x 2 bytes"}};
 };

@@ -370,6 +370,30 @@ struct PlaceholderGradients {
       {ratio(855638016), ratio(1)}, 1711276032.0, "llama3-70b: 896 + 448 + 160 + 128 MiB"}};
 };
 
+/// Copies of the weights in the precision of the matrix products.
+struct QuantizedWeights {
+  static constexpr FormulaInfo info{
+      "memory.buffers.quantized_weights",
+      "fp8 copies of the linear layers' weights",
+      {"transformer-engine", "pytorch/module/base.py: weight workspaces"},
+      "one for the forward product and its transpose for the backward one, kept for good"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> parameters;
+    Bytes<N> copies;
+  };
+  static constexpr std::array<std::string_view, 2> symbols{"n_l", "k_q"};
+  static constexpr std::array<std::string_view, 2> inputs{"parameters of linear layers on the rank",
+                                                          "bytes of the copies of each"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    return in.parameters * in.copies;
+  }
+  static constexpr std::array examples{
+      Example<QuantizedWeights>{{ratio(8e9), bytes(2)}, 16e9, "8 B parameters, two fp8 copies"}};
+};
+
 /// The buffer into which sequence-parallel shards are gathered.
 struct SequenceGatherBuffer {
   static constexpr FormulaInfo info{"memory.buffers.sequence_gather",

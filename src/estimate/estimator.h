@@ -89,6 +89,11 @@ class Estimator {
   Bytes<N> step_transient(const Plan& plan, int stage) const;
   template <class N>
   Bytes<N> live_activations(const Plan& plan, int stage) const;
+  /// An element of what a matrix product keeps of its input; the head's products are never quantized.
+  template <class N>
+  Bytes<N> product_input(bool quantized) const;
+  /// Parameters of the linear layers on a rank.
+  double linear_parameters(const Plan& plan, int stage) const;
   template <class N>
   Bytes<N> norm_activations(const Plan& plan, bool dropout) const;
   template <class N>

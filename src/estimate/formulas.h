@@ -23,7 +23,7 @@ using AllFormulas =
                 MoeActivations,  //
                 LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
                 EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient,
-                StageEdgeActivations, ReservedPeak, DriverPeak, PlaceholderGradients, SequenceGatherBuffer,
+                StageEdgeActivations, ReservedPeak, DriverPeak, PlaceholderGradients, QuantizedWeights, SequenceGatherBuffer,
                 BatchBuffers,                                                                          //
                 RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
                 AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage,

@@ -122,6 +122,14 @@ void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memor
 }
 
 template <class N>
+Bytes<N> Estimator::product_input(bool quantized) const {
+  const auto& fp8 = question_.framework.buffers.fp8_product_input;
+  if (quantized && question_.workload.precision == Precision::kFp8 && fp8.value > bytes(0))
+    return leaf<N>("bytes of a product's input", fp8.value, fp8.source);
+  return leaf<N>("bytes of a product's input", kept::kActivation, "16 bits");
+}
+
+template <class N>
 Bytes<N> Estimator::norm_activations(const Plan& plan, bool in_layer) const {
   const auto& gathered = question_.framework.buffers.gathered_column_inputs;
   const Ratio<N> shared = sequence_share<N>(plan);
@@ -129,7 +137,8 @@ Bytes<N> Estimator::norm_activations(const Plan& plan, bool in_layer) const {
       micro_batch_tokens<N>(plan), leaf<N>("hidden size", d(question_.model.hidden), model_source_), shared,
       gathered.value > ratio(0) ? leaf<N>("kept gathered", ratio(1), gathered.source) : shared,
       leaf<N>("dropout masks", in_layer && question_.workload.kernels.hidden_dropout ? 1 : 0, "workload"),
-      leaf<N>("outputs kept", in_layer && plan.recompute.has(Module::kLayerNorm) ? 0 : 1, "plan")});
+      leaf<N>("outputs kept", in_layer && plan.recompute.has(Module::kLayerNorm) ? 0 : 1, "plan"),
+      product_input<N>(in_layer)});
 }
 
 template <class N>
@@ -199,7 +208,7 @@ Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, Activa
       moe ? whole_moe || plan.recompute.has(Module::kSharedExperts) : plan.recompute.has(Module::kMlp);
   if (dense_width > 0 && !dense_again) {
     sum += call<MlpActivations>(
-        MlpActivations::In<N>{t, count("MLP width", dense_width), matrices, unfused, tensor});
+        MlpActivations::In<N>{t, count("MLP width", dense_width), matrices, unfused, tensor, product_input<N>(!moe)});
   }
   if (moe && !whole_moe) {
     const Kernels& kernels = question_.workload.kernels;

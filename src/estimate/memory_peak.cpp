@@ -233,6 +233,20 @@ double Estimator::distinct_weight_elements(const Plan& plan, int stage) const {
   return elements;
 }
 
+double Estimator::linear_parameters(const Plan& plan, int stage) const {
+  const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
+  double sum = 0;
+  for (int i = 0; i < chunks_of_rank(plan); ++i) {
+    const LayerRange range = chunk_layers(layers, plan, rank_chunk(plan, stage, i));
+    for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+      const LayerOps& ops = kinds_.kinds[k];
+      sum += d(kinds_.count(k, range.first, range.last)) *
+             (ops.tensor_parameters / plan.tp + ops.expert_parameters / (d(plan.ep) * plan.etp));
+    }
+  }
+  return sum;
+}
+
 /// Buffers that the framework and its libraries keep for good.
 template <class N>
 Bytes<N> Estimator::stage_buffers(const Plan& plan, int stage) const {
@@ -252,6 +266,12 @@ Bytes<N> Estimator::stage_buffers(const Plan& plan, int stage) const {
     sum += call<PlaceholderGradients>(PlaceholderGradients::In<N>{
         leaf<N>("elements of distinct weight shapes", distinct_weight_elements(plan, stage), model_source_),
         leaf<N>("placeholders for each", placeholders.value, placeholders.source)});
+  }
+  const auto& copies = buffers.fp8_weight_copies;
+  if (question_.workload.precision == Precision::kFp8 && copies.value > bytes(0)) {
+    sum += call<QuantizedWeights>(QuantizedWeights::In<N>{
+        leaf<N>("parameters of linear layers", linear_parameters(plan, stage), model_source_),
+        leaf<N>("bytes of the copies", copies.value, copies.source)});
   }
   const auto& gather = buffers.sequence_gather;
   if (gather.value > ratio(0) && plan.sequence_parallel) {

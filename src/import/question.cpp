@@ -41,7 +41,7 @@ constexpr std::array kFlags{
     QuestionFlag{"--seq", &Spec::seq, "sequence, tokens"},
     QuestionFlag{"--global-batch", &Spec::global_batch, "batch of a step: sequences, or tokens as 4Mtok"},
     QuestionFlag{"--precision", &Spec::precision,
-                 "bf16, fp16, fp8 or fp4 matrix products; state and activations stay at 16 bits"},
+                 "precision of matrix products: bf16, fp16, fp8 or fp4; what else is kept in fp8 is the framework's"},
     QuestionFlag{"--optimizer", &Spec::optimizer,
                  "adamw, adamw-8bit, adamw-bf16, adafactor, lion, muon, sgd"},
     QuestionFlag{"--framework", &Spec::framework, "generic, megatron, torchtitan, deepspeed, fsdp, nanotron"},

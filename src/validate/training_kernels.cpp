@@ -15,8 +15,7 @@ constexpr Bytes<> kNativeFusedLogit = bytes(10);
 constexpr Bytes<> kFusedLogit = bytes(4);
 
 /// Arguments that change memory in a way that the account does not know.
-constexpr std::array kUnknown{"fp8-format",
-                              "mtp-num-layers",
+constexpr std::array kUnknown{"mtp-num-layers",
                               "hybrid-layer-pattern",
                               "is-hybrid-model",
                               "spec",
@@ -57,6 +56,8 @@ void RunReading::take_megatron_arguments() {
   if (args_.has("cross-entropy-loss-fusion") && (fusion.empty() || fusion == "native")) {
     b.logit = of_run(kNativeFusedLogit, "cross-entropy-loss-fusion");
   }
+  // The weights themselves are in fp8 then: with their transposes as many bytes as in 16 bits.
+  if (args_.has("fp8-param-gather")) b.fp8_weight_copies.value = bytes(0);
   if (args_.has("tp-comm-overlap")) b.sequence_gather.value = ratio(0);
   if (told_ && !args_.has("moe-grouped-gemm")) b.grouped_workspaces.value = ratio(0);
   if (args_.has("deterministic-mode")) {
