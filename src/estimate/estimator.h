@@ -16,6 +16,7 @@
 
 #include "cost/group_collectives.h"
 #include "estimate/estimate.h"
+#include "estimate/tensors.h"
 #include "graph/layer_ops.h"
 #include "graph/stages.h"
 
@@ -41,6 +42,8 @@ class Estimator {
   MemoryPeaks<N> memory_peaks(const Plan& plan, int stage, const MemoryBreakdown<N>& memory) const;
   /// All stages of a plan, for people; a search asks for the fullest only.
   MemoryAccount memory_account(const Plan& plan) const;
+  /// The tensors of a stage, each once with how many are alive at the peak.
+  std::vector<Tensor> tensors(const Plan& plan, int stage) const;
   /// What one layer of the model's first kind keeps for one micro-batch, under each activation model.
   template <class N>
   Bytes<N> layer_activations(const Plan& plan, std::size_t kind, ActivationModel model) const;
@@ -66,6 +69,7 @@ class Estimator {
   const LayerKinds& kinds() const { return kinds_; }
 
  private:
+  struct StageTensors;
   template <class N>
   struct LayerTime;
   template <class N>
@@ -100,6 +104,8 @@ class Estimator {
   Bytes<N> attention_activations(const Plan& plan, const LayerOps& ops) const;
   template <class N>
   Bytes<N> chunk_bytes(const Plan& plan, std::int64_t chunk) const;
+  /// Alive for each logit at the loss.
+  const Sourced<Bytes<>>& logit_bytes(const Plan& plan) const;
   template <class N>
   Bytes<N> loss_bytes(const Plan& plan) const;
   template <class N>
@@ -109,6 +115,8 @@ class Estimator {
   Bytes<N> recomputed_bytes(const Plan& plan, std::size_t kind) const;
   template <class N>
   Ratio<N> chunks_alive(const Plan& plan, int stage, int piece) const;
+  /// Whether full sharding gathers layers as they are used.
+  bool gathers_layers(const Plan& plan) const;
   template <class N>
   Bytes<N> layer_inputs(const Plan& plan) const;
   template <class N>

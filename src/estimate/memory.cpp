@@ -324,6 +324,7 @@ MemoryBreakdown<N> Estimator::fullest_memory(const Plan& plan, int& stage) const
 #define SHARDPLAN_INSTANTIATE(N)                                                                      \
   template Ratio<N> Estimator::micro_batch_tokens<N>(const Plan&) const;                              \
   template Ratio<N> Estimator::routed_tokens<N>(const Plan&) const;                                   \
+  template Ratio<N> Estimator::chunks_alive<N>(const Plan&, int, int) const;                          \
   template Bytes<N> Estimator::layer_activations<N>(const Plan&, std::size_t, ActivationModel) const; \
   template Bytes<N> Estimator::norm_activations<N>(const Plan&, bool) const;                          \
   template Bytes<N> Estimator::layer_inputs<N>(const Plan&) const;                                    \

@@ -75,14 +75,16 @@ Bytes<N> Estimator::gathered_root(const Plan& plan, int stage) const {
       leaf<N>("gathered weight bytes", gathered_weight().value, gathered_weight().source)});
 }
 
+const Sourced<Bytes<>>& Estimator::logit_bytes(const Plan& plan) const {
+  const Framework::Buffers& buffers = question_.framework.buffers;
+  if (question_.workload.kernels.compiled_loss && buffers.compiled_logit) return *buffers.compiled_logit;
+  return plan.tp > 1 && buffers.split_logit ? *buffers.split_logit : buffers.logit;
+}
+
 /// Logits, their loss and the final norm, alive together on the last stage.
 template <class N>
 Bytes<N> Estimator::loss_bytes(const Plan& plan) const {
-  const Framework::Buffers& buffers = question_.framework.buffers;
-  const bool compiled = question_.workload.kernels.compiled_loss && buffers.compiled_logit;
-  const auto& logit = compiled                             ? *buffers.compiled_logit
-                      : plan.tp > 1 && buffers.split_logit ? *buffers.split_logit
-                                                           : buffers.logit;
+  const auto& logit = logit_bytes(plan);
   const Bytes<N> logits = call<Logits>(Logits::In<N>{
       micro_batch_tokens<N>(plan), leaf<N>("vocabulary", vocabulary(plan), model_source_),
       degree<N>("tensor-parallel degree", plan.tp), leaf<N>("bytes a logit", logit.value, logit.source)});
@@ -112,13 +114,16 @@ Bytes<N> Estimator::recomputed_bytes(const Plan& plan, std::size_t kind) const {
                                                   layer_activations<N>(plan, kind, question_.activations));
 }
 
+bool Estimator::gathers_layers(const Plan& plan) const {
+  return question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].weights &&
+         dense_shard_group(plan).count > 1 && !(question_.framework.pipeline_keeps_gathered && plan.pp > 1);
+}
+
 /// What the largest moment after the loss adds to it.
 template <class N>
 Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>& loss) const {
   const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
-  const bool gathers = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].weights &&
-                       dense_shard_group(plan).count > 1 &&
-                       !(question_.framework.pipeline_keeps_gathered && plan.pp > 1);
+  const bool gathers = gathers_layers(plan);
   const bool modules = keeps_selective_products(plan) ||
                        (plan.recompute.kind == Recompute::Kind::kModules &&
                         plan.recompute.modules != static_cast<std::uint8_t>(Module::kCoreAttention));
