@@ -25,6 +25,7 @@ namespace shardplan {
 enum class Purpose {
   kPlan,    // a whole search: the usual number of GPUs, a batch of about 4 Mi tokens
   kMemory,  // one layout: as many GPUs as its told axes need, 1 when none is told
+  kRun,     // one layout that has run: as kMemory, its activations op by op
   kServe,   // one replica when its degree is told, else the usual number of GPUs
 };
 

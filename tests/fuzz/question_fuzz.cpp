@@ -35,7 +35,8 @@ int fuzz_one(const std::uint8_t* data, std::size_t size) {
     take_line(text.substr(0, end), spec);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
-  for (const auto purpose : {shardplan::Purpose::kPlan, shardplan::Purpose::kMemory}) {
+  for (const auto purpose :
+       {shardplan::Purpose::kPlan, shardplan::Purpose::kMemory, shardplan::Purpose::kRun}) {
     spec.purpose = purpose;
     const auto question = shardplan::build_question(spec, shardplan::catalog());
     if (question) static_cast<void>(static_cast<bool>(shardplan::default_memory_plan(*question)));
