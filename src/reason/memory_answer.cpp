@@ -42,6 +42,10 @@ MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const F
   answer.verdict =
       verdict_of(answer.memory.worst().total(), answer.memory.usable, answer.memory.fragmentation, band);
   answer.fits = answer.verdict != Verdict::kNo;
+  constexpr std::size_t kLargest = 3;
+  answer.largest = largest(estimator.tensors(plan, static_cast<int>(answer.memory.fullest)), kLargest);
+  if (answer.broken)
+    answer.remedies = remedies(estimator, plan, answer.memory.worst().total() - answer.memory.usable);
   answer.layer_paper = estimator.layer_activations<double>(plan, 0, ActivationModel::kPaper);
   answer.layer_ops = estimator.layer_activations<double>(plan, 0, ActivationModel::kOps);
   answer.floor = state_floor(estimator);

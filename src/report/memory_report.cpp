@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "report/remedy_report.h"
 #include "report/table.h"
 #include "units/format.h"
 
@@ -87,6 +88,12 @@ std::string model_line(const Question& q, const MemoryAnswer& a) {
   return text + "\n";
 }
 
+std::string largest_line(const MemoryAnswer& a) {
+  std::string text;
+  for (const Tensor& t : a.largest) text += (text.empty() ? "largest  " : "; ") + tensor_words(t);
+  return text + "\n";
+}
+
 std::string floor_lines(const MemoryAnswer& a) {
   const Floor& f = a.floor;
   return "floor    state is " + format(f.state) + ": " + format(f.state_per_gpu) +
@@ -165,7 +172,10 @@ std::string memory_text(const Question& q, const MemoryAnswer& a, const std::vec
           stage_lines(a.memory.by_stage);
   text += "layer    one micro-batch keeps " + format(a.layer_paper) + " (paper) or " + format(a.layer_ops) +
           " (ops, fused attention) in a layer\n";
-  text += floor_lines(a);
+  text += largest_line(a) + floor_lines(a);
+  if (!a.remedies.empty()) text += "\nwhat would make it fit, by step time\n" + remedy_lines(a.remedies);
+  if (!a.fits && a.floor.feasible && a.remedies.empty())
+    text += "\nno change of one or two settings of the plan makes it fit\n";
   if (a.suggested) text += "\n" + suggestion_table(a);
   if (!assumed.empty()) {
     text += "\nassumed\n";
@@ -181,6 +191,8 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
                            {"memory", memory_json(a.suggestion_memory[suggestions.size()])},
                            {"step_time_s", e.step.raw()}});
   };
+  Json largest = Json::array();
+  for (const Tensor& t : a.largest) largest.push_back(tensor_json(t));
   if (a.suggestions.best) suggest(*a.suggestions.best);
   for (const Estimate& e : a.suggestions.runners_up) suggest(e);
   return {
@@ -188,6 +200,7 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
       {"model", model_json(q.model, a.parameters)},
       {"plan", plan_json(a.plan)},
       {"memory", memory_json(a.memory)},
+      {"largest_tensors", largest},
       {"fits", a.fits},
       {"verdict", name(a.verdict)},
       {"error_band", a.band ? Json{{"low_bytes", a.band->low(a.memory.worst().total().raw())},
@@ -204,6 +217,7 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
         {"min_gpus", static_cast<std::int64_t>(a.floor.min_gpus)},
         {"min_gpus_whole_nodes", static_cast<std::int64_t>(a.floor.min_gpus_whole_nodes)}}},
       {"assumed", assumed},
+      {"remedies", remedies_json(a.remedies)},
       {"suggestions", suggestions}};
 }
 

@@ -1,0 +1,115 @@
+#include "reason/remedies.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "estimate/test_questions.h"
+#include "import/flag_list.h"
+#include "import/question.h"
+
+namespace shardplan {
+namespace {
+
+const Remedy& with(const std::vector<Remedy>& all, const std::string& change) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Remedy& r) { return r.change.starts_with(change); });
+  if (found != all.end()) return *found;
+  ADD_FAILURE() << "no remedy " << change;
+  static const Remedy none;
+  return none;
+}
+
+// The one table of remedies that was measured whole: Llama-3-70B on 32 H100 at tp 4, pp 4, vpp 5, dp 2.
+// Throughput lost: tp 8 28.4 %, recomputed MLPs 16 %, pp 8 5.9 %; an allocator setting nothing. The model has
+// pp 8 right and puts tp 8 and recomputed MLPs the other way round: its tp 8 costs too little.
+TEST(Remedies, OfLlama70BOn32H100) {
+  const Result<Question> q = question_from_flags(Purpose::kRun,
+                                                 {{"--preset", "llama3-70b"},
+                                                  {"--gpu", "h100-sxm"},
+                                                  {"--gpus", "32"},
+                                                  {"--tp", "4"},
+                                                  {"--pp", "4"},
+                                                  {"--interleave", "5"},
+                                                  {"--dp", "2"},
+                                                  {"--zero", "1"},
+                                                  {"--framework", "megatron"},
+                                                  {"--global-batch", "32"},
+                                                  {"--micro-batch", "1"}},
+                                                 catalog());
+  ASSERT_TRUE(q);
+  const Estimator estimator(*q);
+  const Result<MemoryPlan> layout = default_memory_plan(*q);
+  ASSERT_TRUE(layout);
+  const std::vector<Remedy> all = remedies(estimator, layout->plan, mebibytes(100));
+  const Remedy &tensor = with(all, "tp 4 to 8"), &pipeline = with(all, "pp 4 to 8"),
+               &mlp = with(all, "recompute none to mlp");
+  EXPECT_LT(pipeline.step, tensor.step);
+  EXPECT_LT(pipeline.step, mlp.step);
+  EXPECT_GT(pipeline.step, ratio(1));
+  EXPECT_NEAR(1 / pipeline.step.raw() - 1, -0.059, 0.02);
+  EXPECT_NEAR(1 / mlp.step.raw() - 1, -0.16, 0.05);
+  EXPECT_LT(1 / tensor.step.raw() - 1, -0.10);
+}
+
+Plan sixteen_replicas() {
+  Plan p;
+  p.dp = 16;
+  p.zero_stage = 1;
+  p.micro_batch = 4;
+  p.grad_accumulation = 2;
+  return p;
+}
+
+TEST(Remedies, AreLegalKeepTheBatchAndFreeEnough) {
+  Question q = llama3_8b_question(4096, 16);
+  q.activations = ActivationModel::kOps;
+  const Estimator estimator(q);
+  const Plan plan = sixteen_replicas();
+  int stage = 0;
+  const Bytes<> now = estimator.fullest_memory<double>(plan, stage).total();
+  const std::vector<Remedy> all = remedies(estimator, plan, gibibytes(1));
+  ASSERT_GT(all.size(), 3U);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Plan& p = all[i].plan;
+    EXPECT_FALSE(estimator.space().first_broken(p)) << all[i].change;
+    EXPECT_EQ(p.dp * p.micro_batch * p.grad_accumulation, 128) << all[i].change;
+    EXPECT_GE(all[i].freed, gibibytes(1));
+    EXPECT_DOUBLE_EQ((now - all[i].freed).raw(), all[i].memory.raw());
+    EXPECT_GE(all[i].step, all[i > 0 ? i - 1 : 0].step);
+  }
+  EXPECT_EQ(with(all, "micro-batch").plan.micro_batch, 2);
+}
+
+TEST(Remedies, TakeTwoChangesWhereOneIsNotEnough) {
+  Question q = llama3_8b_question(4096, 16);
+  q.activations = ActivationModel::kOps;
+  const Estimator estimator(q);
+  const std::vector<Remedy> one = remedies(estimator, sixteen_replicas(), bytes(1));
+  const auto most = std::max_element(one.begin(), one.end(),
+                                     [](const Remedy& a, const Remedy& b) { return a.freed < b.freed; });
+  const std::vector<Remedy> two = remedies(estimator, sixteen_replicas(), most->freed + mebibytes(1));
+  ASSERT_FALSE(two.empty());
+  EXPECT_NE(two[0].change.find(", "), std::string::npos);
+}
+
+TEST(Remedies, ASingleReplicaHasNothingToShard) {
+  const Question q = llama3_8b_question(4096, 2);
+  Plan p;
+  p.dp = 2;
+  p.zero_stage = 3;
+  const Remedy tensor = with(remedies(Estimator(q), p, bytes(1)), "tp 1 to 2");
+  EXPECT_EQ(tensor.plan.zero_stage, 0);
+  EXPECT_TRUE(tensor.plan.sequence_parallel);
+}
+
+TEST(Remedies, ChangeWords) {
+  Plan from, to;
+  to.tp = 2;
+  to.recompute = Recompute::kFull;
+  EXPECT_EQ(change_words(from, to), "recompute none to full, tp 1 to 2");
+  EXPECT_EQ(change_words(from, from), "");
+}
+
+}  // namespace
+}  // namespace shardplan

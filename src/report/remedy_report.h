@@ -1,0 +1,23 @@
+// Remedies as text and as JSON, for every answer that names some.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reason/remedies.h"
+#include "report/json_values.h"
+
+namespace shardplan {
+
+/// How many an answer prints; it holds them all.
+inline constexpr std::size_t kRemediesShown = 3;
+
+/// A table with its head line; `joined` = what an allocator setting alone would give back.
+std::string remedy_lines(const std::vector<Remedy>& remedies, std::optional<Bytes<>> joined = std::nullopt);
+Json remedies_json(const std::vector<Remedy>& remedies, std::optional<Bytes<>> joined = std::nullopt);
+/// "2 x 786 MiB of logits in fp32".
+std::string tensor_words(const Tensor& tensor);
+Json tensor_json(const Tensor& tensor);
+
+}  // namespace shardplan
