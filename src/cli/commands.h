@@ -28,6 +28,7 @@ struct Program {
 
 void add_plan_command(CLI::App& app, Program& program);
 void add_memory_command(CLI::App& app, Program& program);
+void add_oom_command(CLI::App& app, Program& program);
 void add_comm_command(CLI::App& app, Program& program);
 void add_serve_command(CLI::App& app, Program& program);
 void add_drill_command(CLI::App& app, Program& program);
@@ -38,12 +39,15 @@ void add_validate_command(CLI::App& app, Program& program);
 
 /// In the order of the help page.
 inline constexpr void (*kCommands[])(CLI::App& app, Program& program) = {
-    add_plan_command,    add_memory_command,   add_comm_command,    add_serve_command,    add_drill_command,
-    add_explain_command, add_formulas_command, add_catalog_command, add_validate_command,
+    add_plan_command,  add_memory_command,  add_oom_command,      add_comm_command,    add_serve_command,
+    add_drill_command, add_explain_command, add_formulas_command, add_catalog_command, add_validate_command,
 };
 
 /// A plan that breaks a rule, told as wrong input.
 Error illegal_plan(const Violation& violation);
+
+/// Of a layout and of its question, then the remarks.
+std::vector<std::string> all_assumed(const MemoryPlan& layout, const Question& question);
 
 /// --json, which every command has.
 void add_json_flag(CLI::App& command, Program& program);

@@ -55,9 +55,7 @@ int run(Typed& typed, const Output& output) {
   const MemoryAnswer answer =
       memory_answer(estimator, layout->plan, question->fixed, suggest ? typed.top.value_or(kSuggestions) : 0,
                     catalog().evidence);
-  std::vector<std::string> assumed = layout->assumed;
-  assumed.insert(assumed.end(), question->assumed.begin(), question->assumed.end());
-  assumed.insert(assumed.end(), question->notes.begin(), question->notes.end());
+  const std::vector<std::string> assumed = all_assumed(*layout, *question);
   std::string text = memory_text(*question, answer, assumed);
   Json json = memory_answer_json(*question, answer, assumed);
   if (typed.explain) {
@@ -73,6 +71,13 @@ int run(Typed& typed, const Output& output) {
 Error illegal_plan(const Violation& violation) {
   return {"illegal_plan", violation.where, name(violation.constraint),
           "axes that divide the model, the batch and the GPUs", ""};
+}
+
+std::vector<std::string> all_assumed(const MemoryPlan& layout, const Question& question) {
+  std::vector<std::string> assumed = layout.assumed;
+  assumed.insert(assumed.end(), question.assumed.begin(), question.assumed.end());
+  assumed.insert(assumed.end(), question.notes.begin(), question.notes.end());
+  return assumed;
 }
 
 void add_memory_command(CLI::App& app, Program& program) {

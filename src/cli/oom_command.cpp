@@ -1,0 +1,80 @@
+// shardplan oom: what an out-of-memory message says, and what would make room.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/question_flags.h"
+
+namespace shardplan::cli {
+namespace {
+
+struct Typed {
+  std::string text;
+  QuestionSpec spec;
+};
+
+Result<std::string> standard_input() {
+  std::string text;
+  char buffer[1 << 16];
+  while (std::cin.read(buffer, sizeof buffer) || std::cin.gcount() > 0) {
+    text.append(buffer, static_cast<std::size_t>(std::cin.gcount()));
+    if (text.size() > static_cast<std::size_t>(kLogBytesMax)) {
+      return Error{"too_large", "standard input has more than " + std::to_string(kLogBytesMax) + " bytes",
+                   "oom", "at most " + std::to_string(kLogBytesMax) + " bytes", ""};
+    }
+  }
+  return text;
+}
+
+/// A file where there is one of that name, else the text itself.
+Result<OutOfMemory> message_of(const std::string& typed) {
+  std::error_code none;
+  const bool file = typed != "-" && std::filesystem::exists(typed, none);
+  if (typed != "-" && !file) return read_out_of_memory(typed, "oom");
+  const Result<std::string> text = file ? read_text_file(typed, kLogBytesMax) : standard_input();
+  if (!text) return text.error();
+  return read_out_of_memory(*text, file ? typed : "standard input");
+}
+
+bool tells_a_run(const QuestionSpec& spec) {
+  for (const QuestionFlag& flag : question_flags()) {
+    if (spec.*flag.text) return true;
+  }
+  return false;
+}
+
+int run(Typed& typed, const Output& output) {
+  const Result<OutOfMemory> message = message_of(typed.text);
+  if (!message) return output.error(message.error());
+  if (!tells_a_run(typed.spec)) {
+    const OomAnswer alone = oom_answer(*message);
+    return output.answer(oom_text(alone, {}), oom_json(alone, {}), alone.solved());
+  }
+  typed.spec.purpose = Purpose::kRun;
+  const Result<Question> question = build_question(typed.spec, catalog());
+  if (!question) return output.error(question.error());
+  const Result<MemoryPlan> layout = default_memory_plan(*question);
+  if (!layout) return output.error(layout.error());
+  const Estimator estimator(question.value());
+  if (const auto illegal = estimator.space().violation(layout->plan)) {
+    return output.error(illegal_plan(*illegal));
+  }
+  const OomAnswer answer = oom_answer(*message, estimator, layout->plan);
+  const std::vector<std::string> assumed = all_assumed(*layout, *question);
+  return output.answer(oom_text(answer, assumed), oom_json(answer, assumed), answer.solved());
+}
+
+}  // namespace
+
+void add_oom_command(CLI::App& app, Program& program) {
+  const auto typed = std::make_shared<Typed>();
+  CLI::App* command = app.add_subcommand("oom", "an out-of-memory message: which tensor, why, what helps");
+  command->add_option("TEXT", typed->text, "the message, a file that holds it, or - for standard input")
+      ->required();
+  add_question_flags(*command, typed->spec);
+  add_json_flag(*command, program);
+  command->callback([typed, &program] { program.status = run(*typed, program.output); });
+}
+
+}  // namespace shardplan::cli

@@ -1,0 +1,1 @@
+shardplan oom "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 79.18 GiB of which 1.20 GiB is free. Including non-PyTorch memory, this process has 77.97 GiB memory in use. Of the allocated memory 58.80 GiB is allocated by PyTorch, and 17.60 GiB is reserved by PyTorch but unallocated."

@@ -1,0 +1,1 @@
+shardplan oom "HIP out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 191.98 GiB of which 184.65 GiB is free. 1.05 GiB allowed; Of the allocated memory 1017.01 MiB is allocated by PyTorch, and 4.99 MiB is reserved by PyTorch but unallocated." --preset llama3-8b --gpu mi300x --seq 512

@@ -1,0 +1,1 @@
+shardplan oom /dev/zero
