@@ -237,8 +237,12 @@ struct MlpActivations {
   };
   static constexpr std::array<std::string_view, 6> symbols{"T", "f", "g", "n_c", "t", "k_o"};
   static constexpr std::array<std::string_view, 6> inputs{
-      "tokens", "width", "matrices of the first projection", "further widths kept by an unfused activation",
-      "tensor-parallel degree", "bytes of an element of the second projection's input"};
+      "tokens",
+      "width",
+      "matrices of the first projection",
+      "further widths kept by an unfused activation",
+      "tensor-parallel degree",
+      "bytes of an element of the second projection's input"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto elements = in.tokens * in.width;

@@ -15,24 +15,23 @@
 
 namespace shardplan {
 
-using AllFormulas =
-    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
-                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
-                SelectiveProductActivations, NormActivations, AttentionActivations, RecurrentActivations,
-                MlpActivations,
-                MoeActivations,  //
-                LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
-                EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient,
-                StageEdgeActivations, ReservedPeak, DriverPeak, PlaceholderGradients, QuantizedWeights, SequenceGatherBuffer,
-                BatchBuffers,                                                                          //
-                RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
-                AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage,
-                BackwardWindow, ExposedTime,
-                RequiredBandwidth,                                                                 //
-                GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
-                PipelineBubble, StageImbalance, PipelineSends, InFlightZeroBubble, InFlightV,
-                InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
-                KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead,
-                DecodeKvRead, DecodeCompute, PrefillCompute, DecodeThroughput>;
+using AllFormulas = FormulaList<
+    StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
+    PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
+    SelectiveProductActivations, NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
+    MoeActivations,  //
+    LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
+    EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient, StageEdgeActivations,
+    ReservedPeak, DriverPeak, PlaceholderGradients, QuantizedWeights, SequenceGatherBuffer,
+    BatchBuffers,                                                                          //
+    RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
+    AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage, BackwardWindow,
+    ExposedTime,
+    RequiredBandwidth,                                                                 //
+    GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
+    PipelineBubble, StageImbalance, PipelineSends, InFlightZeroBubble, InFlightV, InFlightDualPipe,
+    ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
+    KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead, DecodeKvRead,
+    DecodeCompute, PrefillCompute, DecodeThroughput>;
 
 }  // namespace shardplan

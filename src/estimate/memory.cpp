@@ -207,8 +207,8 @@ Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, Activa
   const bool dense_again =
       moe ? whole_moe || plan.recompute.has(Module::kSharedExperts) : plan.recompute.has(Module::kMlp);
   if (dense_width > 0 && !dense_again) {
-    sum += call<MlpActivations>(
-        MlpActivations::In<N>{t, count("MLP width", dense_width), matrices, unfused, tensor, product_input<N>(!moe)});
+    sum += call<MlpActivations>(MlpActivations::In<N>{t, count("MLP width", dense_width), matrices, unfused,
+                                                      tensor, product_input<N>(!moe)});
   }
   if (moe && !whole_moe) {
     const Kernels& kernels = question_.workload.kernels;

@@ -322,8 +322,8 @@ Framework::ExtraGradient read_extra_gradient(const JsonNode& node, const Sources
 Framework::Buffers read_buffers(const JsonNode& node, const Sources& sources) {
   node.allow_only({"logit_bytes", "split_logit_bytes", "compiled_logit_bytes", "selective_products",
                    "placeholder_gradients", "sequence_gather", "gated_copies", "gathered_column_inputs",
-                   "vocabulary_multiple", "workspaces", "grouped_workspaces", "stage_outputs", "fp8_weight_copies", "fp8_product_input_bytes", "step_bytes",
-                   "reduce_bucket_bytes"});
+                   "vocabulary_multiple", "workspaces", "grouped_workspaces", "stage_outputs",
+                   "fp8_weight_copies", "fp8_product_input_bytes", "step_bytes", "reduce_bucket_bytes"});
   Framework::Buffers buffers;
   const auto take = [&](const char* key, auto& into) {
     using Q = std::decay_t<decltype(into.value)>;

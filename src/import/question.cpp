@@ -40,8 +40,9 @@ constexpr std::array kFlags{
     QuestionFlag{"--reserve", &Spec::reserve, "memory held back on each GPU, GiB"},
     QuestionFlag{"--seq", &Spec::seq, "sequence, tokens"},
     QuestionFlag{"--global-batch", &Spec::global_batch, "batch of a step: sequences, or tokens as 4Mtok"},
-    QuestionFlag{"--precision", &Spec::precision,
-                 "precision of matrix products: bf16, fp16, fp8 or fp4; what else is kept in fp8 is the framework's"},
+    QuestionFlag{
+        "--precision", &Spec::precision,
+        "precision of matrix products: bf16, fp16, fp8 or fp4; what else is kept in fp8 is the framework's"},
     QuestionFlag{"--optimizer", &Spec::optimizer,
                  "adamw, adamw-8bit, adamw-bf16, adafactor, lion, muon, sgd"},
     QuestionFlag{"--framework", &Spec::framework, "generic, megatron, torchtitan, deepspeed, fsdp, nanotron"},

@@ -28,8 +28,8 @@ struct MemoryAnswer {
   Verdict verdict = Verdict::kNo;
   bool fits = false;              // tight included
   std::optional<ErrorBand> band;  // of the total; none where no run of this kind was measured
-  std::vector<Tensor> largest;  // of the fullest stage, by what they hold at the peak
-  std::vector<Remedy> remedies;  // where it does not fit: what would make it
+  std::vector<Tensor> largest;    // of the fullest stage, by what they hold at the peak
+  std::vector<Remedy> remedies;   // where it does not fit: what would make it
   std::optional<Constraint> broken;
   Bytes<> layer_paper, layer_ops;  // what one layer of the first kind keeps for one micro-batch
   Floor floor;

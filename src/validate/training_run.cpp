@@ -297,7 +297,8 @@ void RunReading::take_precision() {
     precision = Precision::kFp8;
     run_.features.emplace_back("fp8");
     // A quarter of a byte of block scales, and copies in both layouts, are not counted.
-    if (holds(text, "mxfp8") || holds(text, "blockwise")) gap("precision " + text + " is not in the account yet");
+    if (holds(text, "mxfp8") || holds(text, "blockwise"))
+      gap("precision " + text + " is not in the account yet");
   } else if (text.starts_with("bf16")) {
     precision = Precision::kBf16;
   } else if (text.starts_with("fp16")) {
