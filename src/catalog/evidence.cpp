@@ -46,8 +46,8 @@ std::string title(const RunProfile& run) {
 
 const ErrorBand* find_band(const Evidence& evidence, std::string_view kind, std::string_view framework,
                            const Device& device) {
-  const std::array<std::pair<std::string_view, std::string_view>, 4> wanted{
-      {{"gpu", device.name}, {"architecture", device.architecture}, {"framework", framework}, {"all", ""}}};
+  const std::array<std::pair<std::string_view, std::string_view>, 3> wanted{
+      {{"gpu", device.name}, {"architecture", device.architecture}, {"framework", framework}}};
   for (const auto& [of, name] : wanted) {
     for (const ErrorBand& band : evidence.bands) {
       if (band.kind == kind && band.of == of && band.name == name) return &band;
@@ -64,10 +64,7 @@ std::string rows_text(const ErrorBand& band) {
   const std::string rows = format_count(static_cast<double>(band.rows)) + " measured runs";
   if (band.of == "gpu") return rows + " on " + band.name;
   if (band.of == "architecture") return rows + " on " + band.name + " GPUs";
-  // Bytes are the framework's, whatever the GPU.
-  if (band.kind == kMemoryBand) return rows + " of " + band.name;
-  if (band.of == "framework") return rows + " of " + band.name + ", none of them on this kind of GPU";
-  return rows + ", none of them on this kind of GPU";
+  return rows + " of " + band.name;
 }
 
 }  // namespace shardplan

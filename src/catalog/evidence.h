@@ -21,10 +21,13 @@ inline constexpr const char* kTimeBand = "training-time";
 /// The peak of bytes that the allocator has handed out.
 inline constexpr const char* kMemoryBand = "training-memory";
 
+/// How many of the measured values a band of times holds, and one of memory.
+inline constexpr double kTimeBandShare = 0.8, kMemoryBandShare = 0.9;
+
 /// Where measured values lie beside predicted ones, over all rows that share a GPU, an architecture, ...
 struct ErrorBand {
   std::string kind;       // kTimeBand, kMemoryBand
-  std::string of;         // "gpu", "architecture", "framework" or "all": what the rows share
+  std::string of;         // "gpu", "architecture" or "framework": what the rows share
   std::string name;       // "h100-sxm"; empty for all
   std::int64_t rows = 0;  // measured values
   double low_ratio = 1,
@@ -56,9 +59,8 @@ struct Evidence {
   std::vector<MeasuredRun> runs;
 };
 
-/// The narrowest band that has enough rows: of the GPU, else of its architecture, the framework, all rows.
-/// Times depend on the GPU first. Memory is the framework's alone, and its bands are of frameworks only:
-/// there, null means that no row of this framework was ever compared.
+/// The narrowest band that has enough rows. Times are a GPU's, else its architecture's; memory is a
+/// framework's. Null: no measured run is of that kind, and no band is claimed.
 const ErrorBand* find_band(const Evidence& evidence, std::string_view kind, std::string_view framework,
                            const Device& device);
 

@@ -13,7 +13,7 @@ struct Typed {
   std::string kind;
   std::vector<std::string> files;
   std::vector<std::string> leave_out;
-  std::string bar;
+  std::optional<std::string> bar;
   std::optional<double> over;
   bool bands = false;
 };
@@ -24,6 +24,10 @@ struct Bar {
 
 Result<Bar> read_bar(const std::string& text) {
   Bar bar;
+  if (text.empty() || text.back() == ',') {
+    return Error{"bad_value", text.empty() ? "an empty bar" : "a bar that ends in a comma", "--bar",
+                 "median=0.03,p90=0.08 (fractions)", ""};
+  }
   std::size_t at = 0;
   while (at < text.size()) {
     const std::size_t end = std::min(text.find(',', at), text.size());
@@ -31,7 +35,8 @@ Result<Bar> read_bar(const std::string& text) {
     const std::size_t equals = one.find('=');
     const std::string name = one.substr(0, equals);
     const auto value = equals == std::string::npos ? std::nullopt : parse_number(one.substr(equals + 1));
-    if (!value || *value <= 0 || (name != "median" && name != "p90")) {
+    const bool twice = (name == "median" ? bar.median : bar.p90) > 0;
+    if (!value || *value <= 0 || twice || (name != "median" && name != "p90")) {
       return Error{"bad_value", "\"" + one + "\" is not a bar", "--bar", "median=0.03,p90=0.08 (fractions)",
                    ""};
     }
@@ -58,10 +63,24 @@ const Kind kKinds[] = {
     {kMemoryBand, "bytes", {"id", "framework", "peak_mem_gb", "mem_counter"}, "peak", validate_memory},
 };
 
+/// A source to leave out that no row is of; nothing where all are known.
+std::optional<Error> unknown_source(const Typed& typed, const std::vector<std::string>& sources) {
+  for (const std::string& source : typed.leave_out) {
+    if (std::find(sources.begin(), sources.end(), source) != sources.end()) continue;
+    return Error{"unknown_name", "no row is of source \"" + source + "\"", "--leave-out",
+                 "a source_key of the files", nearest_name(source, sources)};
+  }
+  return std::nullopt;
+}
+
 /// The rows of all the files, or what is wrong with one of them.
 Result<Validation> read_rows(const Typed& typed, const Kind& kind) {
+  std::vector<std::string> sources;
   Validation all{kind.name, kind.unit, {}, {}, {}, {}};
   for (const std::string& file : typed.files) {
+    if (std::count(typed.files.begin(), typed.files.end(), file) > 1) {
+      return Error{"conflict", file + " is given twice", "FILE", "each file once", ""};
+    }
     const Result<std::string> text = read_text_file(file, kCorpusBytesMax);
     if (!text) return text.error();
     const Result<CsvTable> table = read_csv(*text, file);
@@ -71,6 +90,7 @@ Result<Validation> read_rows(const Typed& typed, const Kind& kind) {
       return Error{"missing_column", std::string("no column ") + column, file + ":1",
                    "the columns of docs/reference/validation.md", ""};
     }
+    for (std::size_t i = 0; i < table->size(); ++i) sources.push_back(table->at(i, "source_key"));
     const Validation one = kind.validate(*table, catalog());
     for (const ValidatedRow& row : one.rows) {
       if (!left_out(row, typed.leave_out)) all.rows.push_back(row);
@@ -85,8 +105,13 @@ Result<Validation> read_rows(const Typed& typed, const Kind& kind) {
       if (!left_out(row, typed.leave_out)) all.skipped.push_back(row);
     }
   }
+  std::sort(sources.begin(), sources.end());
+  sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+  if (const auto error = unknown_source(typed, sources)) return *error;
   if (!all.rows.empty()) return all;
-  return Error{"no_rows", "no row could be evaluated; " + std::to_string(all.skipped.size()) + " skipped",
+  return Error{"no_rows",
+               "no row could be evaluated; " + std::to_string(all.skipped.size()) + " skipped" +
+                   (all.skipped.empty() ? "" : ", the first because " + all.skipped.front().reason),
                typed.files.front(), std::string("rows with a measured ") + kind.measured, ""};
 }
 
@@ -105,8 +130,11 @@ int run(const Typed& typed, const Output& output) {
     return output.error(unknown_name("kind", typed.kind, "--kind", {kMemoryBand, kTimeBand},
                                      "training-memory or training-time"));
   }
-  const Result<Bar> bar = read_bar(typed.bar);
+  const Result<Bar> bar = typed.bar ? read_bar(*typed.bar) : Bar{};
   if (!bar) return output.error(bar.error());
+  if (typed.over && !(*typed.over >= 0)) {
+    return output.error({"bad_value", "not a share", "--over", "a fraction of 0 or more, as 0.15", ""});
+  }
   const Result<Validation> rows = read_rows(typed, *kind);
   if (!rows) return output.error(rows.error());
   if (typed.bands)
@@ -116,9 +144,9 @@ int run(const Typed& typed, const Output& output) {
       (bar->median == 0 || stats.median_ape <= bar->median) && (bar->p90 == 0 || stats.p90_ape <= bar->p90);
   Json json = validation_json(*rows);
   std::string text = validation_text(*rows, typed.over);
-  if (!typed.bar.empty()) {
+  if (typed.bar) {
     json["bar_met"] = met;
-    text += std::string("\nbar ") + typed.bar + (met ? " met\n" : " missed\n");
+    text += std::string("\nbar ") + *typed.bar + (met ? " met\n" : " missed\n");
   }
   return output.answer(text, json, met);
 }

@@ -46,9 +46,8 @@ struct MemoryPeaks {
 /// Whether a total fits. Tight: what is usable lies inside the error band of the total.
 enum class Verdict { kFits, kTight, kNo };
 const char* name(Verdict verdict);
-/// `fragmentation` is the part of the reserve that is held for it, and may not be needed. `band` = null: no
-/// run of this kind was ever measured, and the total is taken at its word.
-Verdict verdict_of(Bytes<> total, Bytes<> usable, Bytes<> fragmentation, const ErrorBand* band);
+/// `band` = null: no run of this kind was ever measured, and the total is taken at its word.
+Verdict verdict_of(Bytes<> total, Bytes<> usable, const ErrorBand* band);
 
 /// The memory of one plan, stage by stage, beside what there is.
 struct MemoryAccount {
@@ -57,7 +56,6 @@ struct MemoryAccount {
   std::size_t fullest = 0;
   Bytes<> layer_activations;  // what one layer of the first kind keeps for one micro-batch
   Bytes<> usable, hbm;
-  Bytes<> fragmentation;  // the part of the reserve that is held for it
   const MemoryBreakdown<>& worst() const { return by_stage[fullest]; }
   Bytes<> headroom() const { return usable - worst().total(); }
 };

@@ -34,9 +34,9 @@ const char* name(Verdict verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
-Verdict verdict_of(Bytes<> total, Bytes<> usable, Bytes<> fragmentation, const ErrorBand* band) {
+Verdict verdict_of(Bytes<> total, Bytes<> usable, const ErrorBand* band) {
   if (band == nullptr) return total <= usable ? Verdict::kFits : Verdict::kNo;
-  if ((usable + fragmentation).raw() < band->low(total.raw())) return Verdict::kNo;
+  if (usable.raw() < band->low(total.raw())) return Verdict::kNo;
   return usable.raw() < band->high(total.raw()) ? Verdict::kTight : Verdict::kFits;
 }
 
@@ -63,7 +63,13 @@ Estimator::Estimator(const Question& question)
 }
 
 Bytes<> Estimator::bytes_per_parameter() const {
-  return question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)].total();
+  using When = Framework::ExtraGradient::When;
+  const Bytes<> kept =
+      question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)].total();
+  const auto& extra = question_.framework.extra_gradient;
+  // A buffer that only replicas need is none of the least that any plan keeps.
+  const bool always = extra && extra->when != When::kDataParallel && keeps_extra_gradient(*extra, Plan{});
+  return always ? kept + extra->bytes.value : kept;
 }
 
 template <class N>
@@ -126,7 +132,6 @@ MemoryAccount Estimator::memory_account(const Plan& plan) const {
   account.layer_activations = layer_activations<double>(plan, 0, question_.activations);
   account.usable = usable<double>();
   account.hbm = question_.cluster.device.memory_reported.value;
-  account.fragmentation = question_.cluster.reserve_share.value * account.hbm;
   return account;
 }
 

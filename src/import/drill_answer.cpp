@@ -1,6 +1,16 @@
 #include "import/drill_answer.h"
 
+#include <stdexcept>
+
+namespace {
+/// toml++'s parser asserts on some malformed keys ("[.]") instead of reporting them: such a text is bad
+/// input, not a broken invariant of ours.
+[[gnu::noinline]] void refuse_toml(const char* broken) { throw std::logic_error(broken); }
+}  // namespace
+
 // toml++ reads these from its includer.
+#define TOML_ASSERT(expression) \
+  (static_cast<bool>(expression) ? static_cast<void>(0) : refuse_toml(#expression))
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_FORMATTERS 0
@@ -217,7 +227,12 @@ Result<DrillAnswer> read_drill_answer(std::string_view text, const std::string& 
     if (!parsed) return parsed.error();
     json = std::move(parsed).value();
   } else {
-    const toml::parse_result parsed = toml::parse(text, where);
+    toml::parse_result parsed;
+    try {
+      parsed = toml::parse(text, where);
+    } catch (const std::logic_error&) {
+      return Error{"bad_toml", "a malformed key or table", where, "TOML or JSON", ""};
+    }
     if (!parsed) {
       const toml::parse_error& error = parsed.error();
       return Error{"bad_toml", one_line(error.description()),

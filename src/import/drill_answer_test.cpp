@@ -46,6 +46,14 @@ TEST(DrillAnswer, ReadsJsonToo) {
   EXPECT_TRUE(answer->scenarios[0].plan->sequence_parallel);
 }
 
+TEST(DrillAnswer, KeysThatTheParserAssertsOnAreBadInput) {
+  for (const char* text : {"[.]", "[[", "[ .a]", "[{\"drill\":1}]", "["}) {
+    const auto answer = read(text);
+    ASSERT_FALSE(answer) << text;
+    EXPECT_EQ(answer.error().code, "bad_toml") << text;
+  }
+}
+
 TEST(DrillAnswer, WhatIsLeftOutIsEmpty) {
   const auto answer = read("drill = 2\n[scenario.A]\n[scenario.A.plan]\n");
   ASSERT_TRUE(answer);

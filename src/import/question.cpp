@@ -166,7 +166,8 @@ void read_precision(FlagReader& flags, Question& q) {
     q.workload.precision = *told;
   } else {
     q.workload.precision = has(Precision::kBf16) ? Precision::kBf16 : Precision::kFp16;
-    q.assumed.push_back(std::string("precision ") + name(q.workload.precision));
+    q.assumed.push_back(std::string("precision ") + name(q.workload.precision) +
+                        (has(Precision::kBf16) ? "" : ": " + q.cluster.device.name + " has no bf16 rate"));
   }
   if (has(q.workload.precision)) return;
   std::string list;

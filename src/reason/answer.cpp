@@ -25,6 +25,9 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
   if (const ErrorBand* band = find_band(evidence, kTimeBand, q.framework.name, q.cluster.device)) {
     a.step_band = *band;
   }
+  if (const ErrorBand* band = find_band(evidence, kMemoryBand, q.framework.name, q.cluster.device)) {
+    a.memory_band = *band;
+  }
   a.binding = binding_constraint(estimator, fixed, a.result);
   if (a.result.best) {
     const Estimate& best = *a.result.best;

@@ -77,8 +77,9 @@ struct Answer {
   std::vector<FailureMode> failure_modes;
   std::vector<Threshold> thresholds;
   std::vector<Unknown> unknowns;
-  std::optional<ErrorBand> step_band;  // of the best step, and of the runners-up's
-  std::vector<NearRun> nearest;        // to the best plan, nearest first
+  std::optional<ErrorBand> step_band;    // of the best step, and of the runners-up's
+  std::vector<NearRun> nearest;          // to the best plan, nearest first
+  std::optional<ErrorBand> memory_band;  // of the totals
 };
 
 /// Says why of a search that was done with the same estimator and axes, and how far off its times may be.

@@ -157,7 +157,8 @@ DrillTable layer_table(const LongMemory& m) {
                 row("all layers, closed form, no recomputation", m.all_paper),
                 row("all layers, op by op", m.all_ops, "of " + format(m.usable) + " usable"),
                 row("state of the model beside them", m.state)};
-  table.commands = {long_memory(), with(long_memory(), "--recompute", "selective")};
+  table.commands = {long_memory(), with(long_memory(), "--recompute", "selective"),
+                    with(long_memory(), "--activations", "ops")};
   return table;
 }
 

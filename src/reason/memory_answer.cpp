@@ -39,8 +39,7 @@ MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const F
           ? find_band(evidence, kMemoryBand, question.framework.name, question.cluster.device)
           : nullptr;
   if (band != nullptr) answer.band = *band;
-  answer.verdict =
-      verdict_of(answer.memory.worst().total(), answer.memory.usable, answer.memory.fragmentation, band);
+  answer.verdict = verdict_of(answer.memory.worst().total(), answer.memory.usable, band);
   answer.fits = answer.verdict != Verdict::kNo;
   constexpr std::size_t kLargest = 3;
   answer.largest = largest(estimator.tensors(plan, static_cast<int>(answer.memory.fullest)), kLargest);

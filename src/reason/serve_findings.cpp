@@ -113,6 +113,16 @@ std::optional<Threshold> latency_threshold(const ServeQuestion& q, const ServePl
       "above it tp " + count(p.plan.tp) + " misses " + format(*q.tpot_limit) + " at batch " + count(q.batch)};
 }
 
+/// Heads times their width, over all layers.
+double scored_width(const Model& model) {
+  double sum = 0;
+  for (const Layer& layer : model.layers) {
+    if (const auto* a = std::get_if<Attention>(&layer.mixer))
+      sum += static_cast<double>(a->heads * a->head_dim);
+  }
+  return sum;
+}
+
 }  // namespace
 
 ServePlan serve_plan(const ServeQuestion& q, const Plan& plan) {
@@ -158,6 +168,12 @@ std::vector<Unknown> serve_unknowns(const ServeQuestion& q, const ServePlan& p) 
   const bool room = q.tpot_limit && p.meets;
   found.push_back({"kernel_launch", "the host's launches and the gaps between kernels are not counted",
                    room ? format(*q.tpot_limit - c.step()) + " are left for them" : ""});
+  // Causal: half of 4 s w FLOP a token and layer, beside the 2 FLOP of each parameter.
+  const double scores = static_cast<double>(q.context()) * scored_width(q.question.model);
+  found.push_back({"prompt_attention",
+                   "the attention scores of the prompt are left out of the time to the first token",
+                   format_percent(scores / state_parameters(q.question.model)) +
+                       " of the arithmetic that is counted, at this context"});
   const Device& device = q.question.cluster.device;
   found.push_back(
       {"hbm_efficiency",

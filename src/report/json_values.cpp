@@ -116,14 +116,20 @@ Json census_json(const Census& census) {
   return json;
 }
 
-Json estimate_json(const Estimate& e, const MemoryAccount& memory, const std::optional<ErrorBand>& band) {
+Json estimate_json(const Estimate& e, const MemoryAccount& memory, const Answer& answer) {
   Json error_band = nullptr;
-  if (band) {
+  if (const auto& band = answer.step_band) {
     const double step = e.step.raw();
-    error_band = {{"low_s", band->low(step)}, {"high_s", band->high(step)}, {"rows", band->rows}};
+    error_band = {{"low_s", band->low(step)},
+                  {"high_s", band->high(step)},
+                  {"rows", band->rows},
+                  {"share", kTimeBandShare},
+                  {"of", band->name}};
   }
+  const ErrorBand* memory_band = answer.memory_band ? &*answer.memory_band : nullptr;
   return {{"plan", plan_json(e.plan)},
           {"memory", memory_json(memory)},
+          {"verdict", name(verdict_of(memory.worst().total(), memory.usable, memory_band))},
           {"step_time_s", e.step.raw()},
           {"tokens_per_s_per_gpu", e.tokens_per_gpu.raw()},
           {"mfu", e.mfu.raw()},

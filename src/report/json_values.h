@@ -21,8 +21,7 @@ Json memory_json(const MemoryAccount& memory);
 Json breakdown_json(const TimeBreakdown<>& time);
 Json census_json(const Census& census);
 /// `band` = of the step, or none.
-Json estimate_json(const Estimate& estimate, const MemoryAccount& memory,
-                   const std::optional<ErrorBand>& band);
+Json estimate_json(const Estimate& estimate, const MemoryAccount& memory, const Answer& answer);
 /// {"id", "source", "measured", "predicted"} of runs, seconds, with what was run and how far it is.
 Json nearest_json(const std::vector<NearRun>& nearest);
 /// binding_constraint, axes, not_used, failure_modes, thresholds, unknowns.

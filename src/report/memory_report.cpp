@@ -42,14 +42,6 @@ std::string broken_words(Constraint broken) {
   }
 }
 
-/// "of 224 measured runs of megatron, 9 in 10 took 0.98 to 1.04 times the prediction: 70 GiB to 78 GiB"
-std::string band_words(const MemoryAnswer& a) {
-  const double total = a.memory.worst().total().raw();
-  return "of " + rows_text(*a.band) + ", 9 in 10 took " + range_text(*a.band) +
-         " the prediction: " + format(bytes(a.band->low(total))) + " to " +
-         format(bytes(a.band->high(total)));
-}
-
 std::string headline(const Question& q, const MemoryAnswer& a) {
   const MemoryBreakdown<>& worst = a.memory.worst();
   if (!a.fits && a.suggestions.best) {
@@ -62,7 +54,8 @@ std::string headline(const Question& q, const MemoryAnswer& a) {
                                                 " of " + std::to_string(a.plan.pp) + ")"
                                           : "each GPU";
   const std::string both = format(worst.total()) + " of " + format(a.memory.usable) + " usable on " + where;
-  if (a.verdict == Verdict::kTight) return "tight: " + both + "; " + band_words(a) + "\n";
+  if (a.verdict == Verdict::kTight)
+    return "tight: " + both + "; " + memory_band_words(*a.band, a.memory.worst().total()) + "\n";
   if (a.fits) return "fits: " + both + ", " + format(a.memory.usable - worst.total()) + " free\n";
   std::string text = "does not fit: " + both + ", " + format(worst.total() - a.memory.usable) +
                      " too much; " + broken_words(*a.broken) + "\n";
@@ -126,11 +119,20 @@ std::string peak_line(const Question& q, const MemoryAnswer& a) {
   std::string text = "  steady " + format(a.memory.worst().steady()) + "; peak " + format(peaks.allocated) +
                      " allocated, " + format(peaks.reserved) + " reserved, " + format(peaks.driver) +
                      " by nvidia-smi\n";
-  if (a.band && a.verdict != Verdict::kTight) text += "  " + band_words(a) + "\n";
+  if (!a.band)
+    text += "  no measured run of " + q.framework.name + " was compared: no error band is claimed\n";
+  if (a.band && a.verdict != Verdict::kTight)
+    text += "  " + memory_band_words(*a.band, a.memory.worst().total()) + "\n";
   return text;
 }
 
 }  // namespace
+
+std::string memory_band_words(const ErrorBand& band, Bytes<> total) {
+  return "of " + rows_text(band) + ", each by its own counter, 9 in 10 took " + range_text(band) +
+         " the prediction: " + format(bytes(band.low(total.raw()))) + " to " +
+         format(bytes(band.high(total.raw())));
+}
 
 std::string stage_lines(const std::vector<MemoryBreakdown<>>& by_stage) {
   if (by_stage.size() <= 1) return "";

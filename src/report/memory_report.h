@@ -14,6 +14,8 @@ std::string memory_text(const Question& question, const MemoryAnswer& answer,
 Json memory_answer_json(const Question& question, const MemoryAnswer& answer,
                         const std::vector<std::string>& assumed);
 /// A table of the pipeline stages; empty text for a single one.
+/// What measured runs say of a predicted total.
+std::string memory_band_words(const ErrorBand& band, Bytes<> total);
 std::string stage_lines(const std::vector<MemoryBreakdown<>>& by_stage);
 /// Terms of one breakdown as table lines, largest marked; shared with the plan report.
 std::string memory_lines(const MemoryBreakdown<>& memory, Bytes<> usable);

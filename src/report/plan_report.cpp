@@ -123,11 +123,19 @@ std::string question_lines(const Question& q) {
 std::string band_line(const Answer& a) {
   const Seconds<> step = a.result.best->step;
   if (!a.step_band)
-    return "step " + format(step) + "; no measured run applies, so no error band is claimed\n";
+    return "step " + format(step) + "; no measured run is on this kind of GPU, so no error band is claimed\n";
   const ErrorBand& band = *a.step_band;
   return "step " + format(step) + "; of " + rows_text(band) + ", 8 in 10 took " + range_text(band) +
          " the prediction (" + format(seconds(band.low(step.raw()))) + " to " +
          format(seconds(band.high(step.raw()))) + ")\n";
+}
+
+/// Where the limit lies inside the error band of the best plan's memory.
+std::string tight_line(const Answer& a) {
+  const MemoryAccount& memory = a.memory.front();
+  const Bytes<> total = memory.worst().total();
+  if (!a.memory_band || verdict_of(total, memory.usable, &*a.memory_band) != Verdict::kTight) return "";
+  return "tight: " + memory_band_words(*a.memory_band, total) + ", of " + format(memory.usable) + " usable\n";
 }
 
 std::string nearest_lines(const Answer& a) {
@@ -147,7 +155,7 @@ std::string best_lines(const Question& q, const Answer& a) {
                      " a GPU, MFU " + format_percent(e.mfu.raw()) + " (HFU " + format_percent(e.hfu.raw()) +
                      ")\n";
   text += a.binding.statement.empty() ? "" : a.binding.statement + "\n";
-  text += band_line(a) + "\n" + question_lines(q);
+  text += band_line(a) + tight_line(a) + "\n" + question_lines(q);
   text += "\ntime of one step (MFU: " + std::string(kFlopsConvention) + ")\n" + time_lines(e.time);
   text += "\nmemory of the fullest GPU (stage " + std::to_string(e.fullest_stage) + " of " +
           std::to_string(e.plan.pp) + ")\n" + memory_lines(e.memory, e.usable);
@@ -175,11 +183,11 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   Json json{{"schema_version", kSchemaVersion}, {"feasible", a.result.best.has_value()}};
   json["best"] = nullptr;
   if (a.result.best) {
-    json["best"] = estimate_json(*a.result.best, a.memory.front(), a.step_band);
+    json["best"] = estimate_json(*a.result.best, a.memory.front(), a);
   }
   json["runners_up"] = Json::array();
   for (std::size_t i = 0; i < a.result.runners_up.size(); ++i) {
-    json["runners_up"].push_back(estimate_json(a.result.runners_up[i], a.memory[i + 1], a.step_band));
+    json["runners_up"].push_back(estimate_json(a.result.runners_up[i], a.memory[i + 1], a));
   }
   json["census"] = census_json(census);
   json["search"] = {{"plans", census.considered},

@@ -8,9 +8,6 @@
 namespace shardplan {
 namespace {
 
-// Of times, 8 in 10 lie between; of memory, which decides whether a run starts at all, 9 in 10.
-constexpr double kTimeShare = 0.1, kMemoryShare = 0.05;
-
 double four_digits(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);
@@ -26,7 +23,6 @@ constexpr Grouping kGroupings[] = {
     {"gpu", [](const ValidatedRow& row) { return row.profile.device; }, false},
     {"architecture", [](const ValidatedRow& row) { return row.profile.architecture; }, false},
     {"framework", [](const ValidatedRow& row) { return row.framework; }, true},
-    {"all", [](const ValidatedRow&) { return std::string(); }, false},
 };
 
 void add_bands(const Validation& validation, const Grouping& grouping, std::vector<ErrorBand>& bands) {
@@ -34,7 +30,7 @@ void add_bands(const Validation& validation, const Grouping& grouping, std::vect
   for (const ValidatedRow& row : validation.rows) {
     groups[grouping.name(row)].push_back(row.measured / row.predicted);
   }
-  const double low = validation.kind == kTimeBand ? kTimeShare : kMemoryShare;
+  const double low = (1 - (validation.kind == kTimeBand ? kTimeBandShare : kMemoryBandShare)) / 2;
   for (const auto& [name, ratios] : groups) {
     if (ratios.size() < kBandRowsMin || name == "generic") continue;
     bands.push_back({validation.kind, grouping.of, name, static_cast<std::int64_t>(ratios.size()),
@@ -48,7 +44,7 @@ Evidence evidence_of(const Validation& validation) {
   Evidence evidence;
   const bool time = validation.kind == kTimeBand;
   for (const Grouping& grouping : kGroupings) {
-    if (time || grouping.of_memory) add_bands(validation, grouping, evidence.bands);
+    if (time != grouping.of_memory) add_bands(validation, grouping, evidence.bands);
   }
   if (!time) return evidence;
   for (const ValidatedRow& row : validation.rows) {

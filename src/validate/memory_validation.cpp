@@ -40,12 +40,9 @@ std::optional<JudgedRow> judge(const CsvRow& row, const Catalog& catalog) {
   int stage = 0;
   const Bytes<> total = estimator.fullest_memory<double>(run->plan, stage).total();
   const Bytes<> usable = estimator.usable<double>();
-  const Bytes<> fragmentation =
-      question.cluster.reserve_share.value * question.cluster.device.memory_reported.value;
   const ErrorBand* band = find_band(catalog.evidence, kMemoryBand, run->framework, question.cluster.device);
-  return JudgedRow{
-      run->id,     run->source, run->quality, status, verdict_of(total, usable, fragmentation, band),
-      total.raw(), usable.raw()};
+  return JudgedRow{run->id,     run->source, run->quality, status, verdict_of(total, usable, band),
+                   total.raw(), usable.raw()};
 }
 
 }  // namespace

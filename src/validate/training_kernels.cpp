@@ -69,9 +69,12 @@ void RunReading::take_megatron_arguments() {
   }
   StateBytes& adamw = run_.question.framework.state[static_cast<std::size_t>(Optimizer::kAdamW)];
   if (args_.has("grad-reduce-in-bf16")) adamw.gradient = of_run(bytes(2), "grad-reduce-in-bf16");
-  if (row_["framework"].starts_with("NeMo")) {
+  // Megatron-Bridge src/megatron/bridge/training/mixed_precision.py (fp8_param_gather) and its performance
+  // configurations (grad_reduce_in_fp32 off).
+  if (row_["framework"].starts_with("NeMo") || row_["framework"].starts_with("Megatron-Bridge")) {
     adamw.gradient = of_run(bytes(2), "recipe");
-    assume("gradients reduced and kept in bf16, as NeMo's recipes do");
+    b.fp8_weight_copies.value = bytes(0);
+    assume("gradients reduced and kept in bf16, fp8 weights gathered in fp8, as the performance recipes do");
   }
   if (row_["framework"].starts_with("MosaicML")) {
     b.logit = of_run(kFusedLogit, "loss_fn");

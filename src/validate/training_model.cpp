@@ -155,6 +155,10 @@ void RunReading::take_layers(std::int64_t norms, bool biased) {
   }
   if (width == 0) skip("the MLP width is not printed");
   if (row_["glu"].empty()) skip("whether the MLP is gated is not printed");
+  if (!row_["glu"].empty() && row_["glu"] != "0" && row_["glu"] != "1") {
+    skip("glu is \"" + row_["glu"] + "\", neither 0 nor 1");
+  }
+  if (row_["kv_heads"] == "0") skip("kv_heads is 0");
   const DenseMlp dense{.width = width, .gated = row_["glu"] == "1", .bias = biased};
   const Layer layer{mixer(m.hidden, biased), dense, 2 * norms * m.hidden, 0};
   if (layers > 0 && layers < kLayersMax) m.layers.assign(static_cast<std::size_t>(layers), layer);

@@ -187,6 +187,9 @@ void RunReading::take_sharding() {
 void RunReading::take_sequence_parallel() {
   const std::string& text = row_["sequence_parallel"];
   Plan& p = run_.plan;
+  if (!text.empty() && text != "0" && text != "1") {
+    return skip("sequence_parallel is \"" + text + "\", neither 0 nor 1");
+  }
   if (p.tp == 1) return;
   if (told_ || !text.empty()) {
     p.sequence_parallel = args_.has("sequence-parallel") || text == "1";
