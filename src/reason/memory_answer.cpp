@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "reason/smallest_cluster.h"
+
 namespace shardplan {
 
 Floor state_floor(const Estimator& estimator) {
@@ -48,6 +50,7 @@ MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const F
   answer.layer_paper = estimator.layer_activations<double>(plan, 0, ActivationModel::kPaper);
   answer.layer_ops = estimator.layer_activations<double>(plan, 0, ActivationModel::kOps);
   answer.floor = state_floor(estimator);
+  if (answer.broken) answer.smallest = smallest_cluster(question, answer.floor);
   if (suggest > 0) {
     answer.suggested = true;
     answer.suggestions = search(estimator, fixed, suggest - 1);

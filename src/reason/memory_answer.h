@@ -3,6 +3,7 @@
 //   MemoryAnswer a = memory_answer(estimator, plan, 4);   // a.fits, a.memory.worst(), a.floor.min_gpus
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct Floor {
   double min_gpus_whole_nodes = 0;  // the next whole number of nodes
 };
 
+/// The fewest GPUs, in whole nodes, on which some plan fits, and the fastest one there.
+struct SmallestCluster {
+  std::int64_t gpus = 0;
+  Estimate best;
+};
+
 struct MemoryAnswer {
   Plan plan;
   ParameterCount count;
@@ -33,6 +40,7 @@ struct MemoryAnswer {
   std::optional<Constraint> broken;
   Bytes<> layer_paper, layer_ops;  // what one layer of the first kind keeps for one micro-batch
   Floor floor;
+  std::optional<SmallestCluster> smallest;  // where it does not fit
   bool suggested = false;
   SearchResult suggestions;                      // filled when asked for
   std::vector<MemoryAccount> suggestion_memory;  // the best one's, then the others'

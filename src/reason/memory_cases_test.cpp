@@ -87,6 +87,20 @@ TEST(MemoryCases, MustSayYes) {
   for (const Case& c : cases) EXPECT_TRUE(answer_of(c).fits) << c.where;
 }
 
+TEST(MemoryCases, TheSmallestClusterIsSaid) {
+  const MemoryAnswer a =
+      answer_of({"hiyouga/LlamaFactory#5553: the answer is a number of GPUs, not a smaller batch",
+                 "qwen2.5-72b",
+                 "a100-80gb-sxm",
+                 "4",
+                 "fsdp",
+                 {}});
+  ASSERT_TRUE(a.smallest);
+  EXPECT_GE(static_cast<double>(a.smallest->gpus), a.floor.min_gpus_whole_nodes);
+  EXPECT_LE(a.smallest->gpus, 32);
+  EXPECT_LE(a.smallest->best.memory.total(), a.smallest->best.usable);
+}
+
 TEST(MemoryCases, SixteenGpusForSeventyBillionAreAtTheLimit) {
   const MemoryAnswer a =
       answer_of({"epfLLM/Megatron-LLM#52: 32 GPUs were the least that worked",

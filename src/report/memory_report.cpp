@@ -96,6 +96,14 @@ std::string floor_lines(const MemoryAnswer& a) {
          " in whole nodes\n";
 }
 
+std::string smallest_line(const MemoryAnswer& a) {
+  if (!a.smallest) return "";
+  const Estimate& e = a.smallest->best;
+  return "smallest " + format_count(static_cast<double>(a.smallest->gpus)) +
+         " GPUs in whole nodes hold a plan: " + canonical(e.plan) + " with " + format(e.headroom()) +
+         " free\n";
+}
+
 std::string suggestion_table(const MemoryAnswer& a) {
   const SearchResult& r = a.suggestions;
   const std::string considered = format_count(static_cast<double>(r.census.considered)) + " legal plans, " +
@@ -174,7 +182,7 @@ std::string memory_text(const Question& q, const MemoryAnswer& a, const std::vec
           stage_lines(a.memory.by_stage);
   text += "layer    one micro-batch keeps " + format(a.layer_paper) + " (paper) or " + format(a.layer_ops) +
           " (ops, fused attention) in a layer\n";
-  text += largest_line(a) + floor_lines(a);
+  text += largest_line(a) + floor_lines(a) + smallest_line(a);
   if (!a.remedies.empty()) text += "\nwhat would make it fit, by step time\n" + remedy_lines(a.remedies);
   if (!a.fits && a.floor.feasible && a.remedies.empty())
     text += "\nno change of one or two settings of the plan makes it fit\n";
@@ -218,6 +226,9 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
         {"feasible", a.floor.feasible},
         {"min_gpus", static_cast<std::int64_t>(a.floor.min_gpus)},
         {"min_gpus_whole_nodes", static_cast<std::int64_t>(a.floor.min_gpus_whole_nodes)}}},
+      {"smallest_cluster", a.smallest
+                               ? Json{{"gpus", a.smallest->gpus}, {"plan", plan_json(a.smallest->best.plan)}}
+                               : Json(nullptr)},
       {"assumed", assumed},
       {"remedies", remedies_json(a.remedies)},
       {"suggestions", suggestions}};

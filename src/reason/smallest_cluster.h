@@ -1,0 +1,18 @@
+// The fewest GPUs, in whole nodes, on which some plan fits.
+//
+//   const auto fewest = smallest_cluster(question, floor);   // {16, estimate of its best plan}
+//
+// Counted up node by node from what the state alone needs; the batch and the other told axes stay. Not here:
+// what another plan on the same GPUs would need (reason/remedies.h).
+#pragma once
+
+#include <optional>
+
+#include "reason/memory_answer.h"
+
+namespace shardplan {
+
+/// Nothing where none of the first few counts has a plan that fits.
+std::optional<SmallestCluster> smallest_cluster(const Question& question, const Floor& floor);
+
+}  // namespace shardplan
