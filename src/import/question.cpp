@@ -525,6 +525,12 @@ Result<MemoryPlan> default_memory_plan(const Question& q) {
   Plan& p = result.plan;
   p.recompute = q.fixed.recompute.value_or(Recompute::kNone);
   if (!q.fixed.recompute) result.assumed.emplace_back("recompute none");
+  const std::int64_t chunks = std::int64_t{p.pp} * p.interleave;
+  const std::int64_t longest = (static_cast<std::int64_t>(q.model.layers.size()) + chunks - 1) / chunks;
+  if (p.recompute.layers > longest) {
+    result.assumed.push_back("recompute " + name(p.recompute) + " takes in whole chunks: the longest has " +
+                             number_text(longest) + " layers");
+  }
   p.sequence_parallel = q.fixed.sequence_parallel.value_or(p.tp > 1);
   if (p.tp > 1 && !q.fixed.sequence_parallel) result.assumed.emplace_back("sequence parallelism with tp > 1");
   return result;

@@ -523,6 +523,20 @@ TEST(MemoryPlan, RemainingGpusAreReplicasInFullSharding) {
   EXPECT_THAT(m->assumed, Contains("cp, ep, etp not told: 1"));
 }
 
+TEST(MemoryPlan, MoreLayersThanAChunkHasAreSaid) {
+  const auto said = [](const char* recompute) {
+    const Question q =
+        question({{"--gpus", "8"}, {"--pp", "4"}, {"--recompute", recompute}}, Purpose::kMemory);
+    const Result<MemoryPlan> plan = default_memory_plan(q);
+    EXPECT_TRUE(plan);
+    std::string all;
+    for (const std::string& line : plan->assumed) all += line + "\n";
+    return all;
+  };
+  EXPECT_THAT(said("full:9"), HasSubstr("full:9 takes in whole chunks: the longest has 8 layers"));
+  EXPECT_THAT(said("full:8"), testing::Not(HasSubstr("whole chunks")));
+}
+
 TEST(MemoryPlan, WhatIsToldHolds) {
   const Result<MemoryPlan> m = memory_plan({{"--gpus", "64"},
                                             {"--tp", "8"},
