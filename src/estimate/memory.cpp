@@ -258,7 +258,7 @@ Bytes<N> Estimator::chunk_bytes(const Plan& plan, std::int64_t chunk) const {
 template <class N>
 Ratio<N> Estimator::chunks_alive(const Plan& plan, int stage, int piece) const {
   const Ratio<N> pieces = degree<N>("model chunks on the rank", plan.interleave);
-  const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
+  Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
   const Ratio<N> stages = degree<N>("pipeline stages", plan.pp), rank = degree<N>("stage", stage);
   switch (plan.schedule) {
     case Schedule::kGpipe:
