@@ -103,30 +103,37 @@ struct ZeroBubbleH1Bubble {
   static constexpr FormulaInfo info{
       "pipeline.bubble.zb_h1",
       "pipeline bubble under ZB-H1",
-      {"dualpipe",
-       "repository README, table of bubbles and memory usage: ZB1P, (PP-1)(F + B - 2W) with a full B"},
-      "stages of equal time; sends hidden; here B leaves the weight gradient out, so that it is "
-      "(p-1)(F + B - W); the optimizer does not wait for a global norm"};
+      {"zero-bubble", "sec. 2.3 and table 2: (p-1)(F + B - W), where F, B, W are near each other"},
+      "stages of equal time; sends hidden; the order made by hand, whose rank r keeps r weight gradients back: a "
+      "weight gradient fills no more than the forward pass that it stands in for, and with fewer micro-batches "
+      "than stages there are fewer of them; equal to the event simulation for any F, B, W and m"};
   template <class N>
   struct In {
     using Number = N;
     Ratio<N> stages;
+    Ratio<N> micro_batches;
     Seconds<N> forward;
     Seconds<N> input_backward;
     Seconds<N> weight_backward;
   };
-  static constexpr std::array<std::string_view, 4> symbols{"p", "F", "B", "W"};
-  static constexpr std::array<std::string_view, 4> inputs{"stages", "forward", "gradient of the input",
-                                                          "gradient of the weights"};
+  static constexpr std::array<std::string_view, 5> symbols{"p", "m", "F", "B", "W"};
+  static constexpr std::array<std::string_view, 5> inputs{"stages", "micro-batches", "forward",
+                                                          "gradient of the input", "gradient of the weights"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
-    return (in.stages - Ratio<N>(N(1.0))) *
-           max(in.forward + in.input_backward - in.weight_backward, Seconds<N>(N(0.0)));
+    const Ratio<N> one{N(1.0)};
+    const auto filled = named("weight gradients that fill", min(in.stages, in.micro_batches) - one);
+    return (in.stages - one) * (in.forward + in.input_backward) -
+           filled * min(in.forward, in.weight_backward);
   }
   static constexpr std::array examples{
-      Example<ZeroBubbleH1Bubble>{{ratio(4), milliseconds(1), milliseconds(1), milliseconds(1)},
+      Example<ZeroBubbleH1Bubble>{{ratio(4), ratio(8), milliseconds(1), milliseconds(1), milliseconds(1)},
                                   0.003,
                                   "F = B = W: a third of 1F1B's 9 ms",
+                                  1e-9},
+      Example<ZeroBubbleH1Bubble>{{ratio(4), ratio(1), milliseconds(1), milliseconds(1), milliseconds(1)},
+                                  0.006,
+                                  "one micro-batch: no other's weight gradient to fill with",
                                   1e-9}};
 };
 
@@ -135,31 +142,41 @@ struct ZeroBubbleVBubble {
       "pipeline.bubble.zb_v",
       "pipeline bubble under ZB-V",
       {"shardplan",
-       "zero where F = B = W, as the README of sail-sg/zero-bubble-pipeline-parallelism has it; beyond that "
-       "what a second weight gradient does not fill of each of the p - 1 fills"},
-      "stages of equal time; sends hidden; the optimizer does not wait for a global norm; unequal F, B, W: an "
-      "estimate, as the schedule is then found by search"};
+       "event simulation of the order made by hand (zero-bubble, sec. 6): zero where F = B = W and m >= 2p - 1"},
+      "chunks of equal time; sends hidden; the optimizer does not wait for a global norm; equal to the event "
+      "simulation where W <= F <= B and m >= p, never more than it"};
   template <class N>
   struct In {
     using Number = N;
     Ratio<N> stages;
+    Ratio<N> micro_batches;
     Seconds<N> forward;
     Seconds<N> input_backward;
     Seconds<N> weight_backward;
   };
-  static constexpr std::array<std::string_view, 4> symbols{"p", "F", "B", "W"};
-  static constexpr std::array<std::string_view, 4> inputs{"stages", "forward", "gradient of the input",
-                                                          "gradient of the weights"};
+  static constexpr std::array<std::string_view, 5> symbols{"p", "m", "F", "B", "W"};
+  static constexpr std::array<std::string_view, 5> inputs{"stages", "micro-batches", "forward",
+                                                          "gradient of the input", "gradient of the weights"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
-    return (in.stages - Ratio<N>(N(1.0))) *
-           max(in.forward + in.input_backward - 2.0 * in.weight_backward, Seconds<N>(N(0.0)));
+    const Ratio<N> one{N(1.0)}, none{N(0.0)};
+    const auto missing =
+        named("micro-batches too few to fill the V", max(2.0 * in.stages - one - in.micro_batches, none));
+    const auto idle = max(in.input_backward - in.weight_backward, Seconds<N>(N(0.0)));
+    const auto shortest = min(in.forward, min(in.input_backward, in.weight_backward));
+    return (in.stages - one) * idle + missing * shortest;
   }
   static constexpr std::array examples{
       Example<ZeroBubbleVBubble>{
-          {ratio(4), milliseconds(1), milliseconds(1), milliseconds(1)}, 0.0, "F = B = W: none"},
-      Example<ZeroBubbleVBubble>{
-          {ratio(4), milliseconds(2), milliseconds(2), milliseconds(1)}, 0.006, "3 x (2 + 2 - 2) ms", 1e-9}};
+          {ratio(4), ratio(8), milliseconds(1), milliseconds(1), milliseconds(1)}, 0.0, "F = B = W: none"},
+      Example<ZeroBubbleVBubble>{{ratio(4), ratio(8), milliseconds(1), milliseconds(2), milliseconds(1)},
+                                 0.003,
+                                 "3 x (2 - 1) ms",
+                                 1e-9},
+      Example<ZeroBubbleVBubble>{{ratio(4), ratio(6), milliseconds(1), milliseconds(1), milliseconds(1)},
+                                 0.001,
+                                 "one of 7 missing",
+                                 1e-9}};
 };
 
 struct DualPipeBubble {
@@ -168,7 +185,8 @@ struct DualPipeBubble {
       "pipeline bubble under DualPipe",
       {"dualpipe", "repository README, table of bubbles and memory usage: (PP/2-1)(F&B + B - 3W)"},
       "a forward and a backward chunk that overlap take F + B, as nothing is said of how well their "
-      "collectives hide; here B leaves the weight gradient out: F + 2 (B + W) - 3 W"};
+      "collectives hide; here B leaves the weight gradient out: F + 2 (B + W) - 3 W; equal to the event "
+      "simulation where F = B = W, and at most F more than it where W <= F <= B"};
   template <class N>
   struct In {
     using Number = N;

@@ -232,17 +232,18 @@ Seconds<N> Estimator::bubble(const Plan& plan, const StagePasses<N>& average) co
     const Ratio<N> chunks = degree<N>("chunks a rank", plan.interleave);
     return call<PipelineBubble>(PipelineBubble::In<N>{stages, chunks, average.all});
   }
+  const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
   const Seconds<N> input =
       named("input gradients of the average stage", average.all - average.forward - average.weight);
   switch (plan.schedule) {
     case Schedule::kZbV:
       return call<ZeroBubbleVBubble>(
-          ZeroBubbleVBubble::In<N>{stages, average.forward, input, average.weight});
+          ZeroBubbleVBubble::In<N>{stages, micro_batches, average.forward, input, average.weight});
     case Schedule::kDualPipe:
       return call<DualPipeBubble>(DualPipeBubble::In<N>{stages, average.forward, input, average.weight});
     default:
       return call<ZeroBubbleH1Bubble>(
-          ZeroBubbleH1Bubble::In<N>{stages, average.forward, input, average.weight});
+          ZeroBubbleH1Bubble::In<N>{stages, micro_batches, average.forward, input, average.weight});
   }
 }
 
