@@ -29,8 +29,8 @@ using AllFormulas = FormulaList<
     ExposedTime,
     RequiredBandwidth,                                                                 //
     GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
-    PipelineBubble, StageImbalance, PipelineSends, InFlightZeroBubble, InFlightV, InFlightDualPipe,
-    ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
+    PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble, InFlightV,
+    InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
     KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead, DecodeKvRead,
     DecodeCompute, PrefillCompute, DecodeThroughput>;
 
