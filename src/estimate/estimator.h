@@ -22,6 +22,9 @@
 
 namespace shardplan {
 
+struct ChunkWork;
+struct StepTimeline;
+
 class Estimator {
  public:
   explicit Estimator(const Question& question);
@@ -49,6 +52,8 @@ class Estimator {
   Bytes<N> layer_activations(const Plan& plan, std::size_t kind, ActivationModel model) const;
   template <class N>
   TimeBreakdown<N> time(const Plan& plan) const;
+  /// The step operation by operation (estimate/step_timeline.h), for people; a search takes the closed forms.
+  StepTimeline step_timeline(const Plan& plan) const;
   /// Step, utilisation and throughput from a time breakdown; fills an Estimate that is known to fit.
   Estimate complete(const Plan& plan, const MemoryBreakdown<>& memory, int stage) const;
 
@@ -164,6 +169,8 @@ class Estimator {
   template <class N>
   void logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>& forward, Seconds<N>& backward,
                    Seconds<N>& weight) const;
+  void add_layers(const LayerTime<double>& l, double layers, double recomputed, ChunkWork& chunk) const;
+  std::vector<ChunkWork> chunk_works(const Plan& plan, TimeBreakdown<>& time) const;
   template <class N>
   void add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links, const Seconds<N>& forward,
                          const Seconds<N>& backward, TimeBreakdown<N>& time) const;
