@@ -14,7 +14,7 @@ program=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 text=$(mktemp)
-trap 'rm -f "$text"' EXIT
+trap 'rm -f "$text" "$text.svg"' EXIT
 stale=0
 
 # generated FILE COMMAND...: what COMMAND prints is what FILE holds
@@ -38,7 +38,15 @@ formulas() {
   "$program" formulas --markdown
 }
 
+# The picture of docs/guides/time-line.md, by the command that stands above it.
+time_line() {
+  "$program" plan --preset llama3-8b --gpus 8 --tp 2 --pp 4 --micro-batch 1 --global-batch 8 --schedule zb-h1 \
+    --timeline "$text.svg" >/dev/null
+  cat "$text.svg"
+}
+
 generated docs/reference/formulas.md formulas
+generated docs/guides/time-line.svg time_line
 for kind in time memory; do
   generated catalog/evidence_$kind.json "$program" validate --bands --kind training-$kind validation/training_$kind.csv
 done

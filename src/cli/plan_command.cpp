@@ -1,9 +1,12 @@
 // shardplan plan: the best plan for a model on a cluster, and why.
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/question_flags.h"
+#include "cli/timeline_flag.h"
 
 namespace shardplan::cli {
 namespace {
@@ -11,6 +14,7 @@ namespace {
 struct Typed {
   QuestionSpec spec;
   bool explain = false;
+  std::optional<std::string> timeline;  // a file
 };
 
 TraceRoots plan_roots(const Estimator& estimator, const Estimate& best) {
@@ -29,6 +33,9 @@ TraceRoots plan_roots(const Estimator& estimator, const Estimate& best) {
 }
 
 int run(const Typed& typed, const Output& output) {
+  if (typed.timeline) {
+    if (const auto error = timeline_format_error(*typed.timeline)) return output.error(*error);
+  }
   const Result<Question> question = build_question(typed.spec, catalog());
   if (!question) return output.error(question.error());
   const Estimator estimator(question.value());
@@ -46,6 +53,13 @@ int run(const Typed& typed, const Output& output) {
     text += "\n" + explain_text(roots);
     json["explanation"] = explain_json(roots);
   }
+  if (typed.timeline && found.result.best) {
+    const StepTimeline line = estimator.step_timeline(found.result.best->plan);
+    if (const auto error = write_timeline(line, timeline_title(*question, line.plan), *typed.timeline))
+      return output.error(*error);
+    text += timeline_text(line, *typed.timeline);
+    json["timeline"] = timeline_json(line, *typed.timeline);
+  }
   return output.answer(text, json, found.result.best.has_value());
 }
 
@@ -56,6 +70,10 @@ void add_plan_command(CLI::App& app, Program& program) {
   CLI::App* command = app.add_subcommand("plan", "the best plan for a model on a cluster, and why");
   add_question_flags(*command, typed->spec);
   command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
+  command
+      ->add_option("--timeline", typed->timeline,
+                   "write the best plan's step to FILE: a trace for Perfetto (.json) or a picture (.svg)")
+      ->type_name("");
   add_json_flag(*command, program);
   command->callback([typed, &program] { program.status = run(*typed, program.output); });
 }

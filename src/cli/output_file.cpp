@@ -1,0 +1,50 @@
+#include "cli/output_file.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace shardplan::cli {
+
+// Named by the process, so that two that write the same file do not meet before it is whole.
+OutputFile::OutputFile(std::string path, std::string flag)
+    : path_(std::move(path)),
+      part_(path_ + "." + std::to_string(getpid()) + ".part"),
+      flag_(std::move(flag)) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path_, ignored)) return;
+  stream_.open(part_, std::ios::binary);
+  there_ = stream_.is_open();
+}
+
+OutputFile::~OutputFile() {
+  if (!there_) return;
+  stream_.close();
+  std::error_code ignored;
+  std::filesystem::remove(part_, ignored);
+}
+
+bool OutputFile::write(std::string_view part) {
+  stream_.write(part.data(), static_cast<std::streamsize>(part.size()));
+  return stream_.good();
+}
+
+std::optional<Error> OutputFile::finish() {
+  bool good = there_ && stream_.good();
+  if (good) {
+    stream_.close();
+    std::error_code failed;
+    if (!stream_.fail()) std::filesystem::rename(part_, path_, failed);
+    good = !stream_.fail() && !failed;
+  }
+  if (good) {
+    there_ = false;
+    return std::nullopt;
+  }
+  return Error{"unwritable", "\"" + path_ + "\" cannot be written", flag_,
+               "a file in a folder that is there and may be written to", ""};
+}
+
+}  // namespace shardplan::cli

@@ -1,0 +1,37 @@
+// A file that the program writes: whole or not at all.
+//
+//   OutputFile file("step.json", "--timeline");
+//   file.write(part);                               // as often as needed; false when it fails
+//   if (const auto error = file.finish()) return output.error(*error);
+//
+// Written beside its place under another name and moved there by finish(); removed where that fails or never
+// happens.
+#pragma once
+
+#include <shardplan/shardplan.h>
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace shardplan::cli {
+
+class OutputFile {
+ public:
+  /// `flag` is the one that named the file, for errors.
+  OutputFile(std::string path, std::string flag);
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
+  bool write(std::string_view part);
+  std::optional<Error> finish();
+
+ private:
+  std::string path_, part_, flag_;
+  std::ofstream stream_;
+  bool there_ = false;  // the part file is
+};
+
+}  // namespace shardplan::cli
