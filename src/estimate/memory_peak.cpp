@@ -77,8 +77,10 @@ Bytes<N> Estimator::gathered_root(const Plan& plan, int stage) const {
 
 const Sourced<Bytes<>>& Estimator::logit_bytes(const Plan& plan) const {
   const Framework::Buffers& buffers = question_.framework.buffers;
-  if (question_.workload.kernels.compiled_loss && buffers.compiled_logit) return *buffers.compiled_logit;
-  return plan.tp > 1 && buffers.split_logit ? *buffers.split_logit : buffers.logit;
+  // Split logits go through the framework's own handlers, compiled or not.
+  if (plan.tp > 1 && buffers.split_logit) return *buffers.split_logit;
+  const bool compiled = question_.workload.kernels.compiled_loss && buffers.compiled_logit;
+  return compiled ? *buffers.compiled_logit : buffers.logit;
 }
 
 /// Logits, their loss and the final norm, alive together on the last stage.

@@ -134,6 +134,17 @@ TEST(MemoryAccount, FunctionalTestsOfMegatron) {
   EXPECT_DOUBLE_EQ(peak(gpt_test(true), {.micro_batch = 4}, 0), 2689778176.0) << "2742980863 measured";
 }
 
+TEST(MemoryAccount, ACompiledLossKeepsNoFp32Logits) {
+  Question q = llama_slice(4096);
+  q.framework.buffers.compiled_logit = test_value(bytes(4));
+  const double eager = peak(q, {}, 0);
+  q.workload.kernels.compiled_loss = true;
+  EXPECT_DOUBLE_EQ(eager - peak(q, {}, 0), 4096.0 * 128256 * (6 - 4)) << "two bytes a logit less";
+  q.framework.buffers.split_logit = test_value(bytes(6));
+  EXPECT_DOUBLE_EQ(peak(q, {.tp = 2, .sequence_parallel = true}, 0), 65079746560.0)
+      << "split logits go through handlers of their own";
+}
+
 TEST(MemoryAccount, TermsOfOneExample) {
   const Question q = llama_slice(4096);
   const MemoryBreakdown<> m = Estimator(q).stage_memory<double>(plan_of({.pp = 2}), 0);
