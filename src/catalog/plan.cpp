@@ -90,6 +90,9 @@ std::string canonical(const Plan& plan) {
   text += "·z" + std::to_string(plan.zero_stage) + "·mb" + std::to_string(plan.micro_batch);
   axis("ga", plan.grad_accumulation);
   axis("v", plan.interleave);
+  axis("group", plan.micro_batch_group);
+  if (plan.first_layers != Plan::kEven) text += "·first" + std::to_string(plan.first_layers);
+  if (plan.last_layers != Plan::kEven) text += "·last" + std::to_string(plan.last_layers);
   if (plan.pp > 1 && plan.schedule != Schedule::k1F1B && plan.schedule != Schedule::kInterleaved) {
     text += std::string("·") + name(plan.schedule);
   }

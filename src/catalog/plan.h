@@ -78,6 +78,11 @@ struct Plan {
   Schedule schedule = Schedule::k1F1B;
   Recompute recompute;
   bool sequence_parallel = false;
+  /// Layers of the first and of the last chunk where they are told apart; the others share what remains.
+  static constexpr std::int16_t kEven = -1;
+  std::int16_t first_layers = kEven, last_layers = kEven;
+  /// Micro-batches that run through a chunk before the rank turns to its next one; 0 = as many as stages.
+  std::int32_t micro_batch_group = 0;
 
   auto operator<=>(const Plan&) const = default;
   std::int64_t gpus() const { return std::int64_t{dp} * tp * pp * cp; }

@@ -26,6 +26,8 @@ struct Kernels {
   bool gathers_expert_tokens = false;   // all tokens gathered on each expert rank, then picked
   bool compiled_loss = false;           // the loss as one compiled kernel
   bool fused_expert_activation = true;  // the router's weight applied inside the activation kernel
+  /// Micro-batches whose gradient of the head's weights waits for the end of the step.
+  std::int64_t deferred_head_gradients = 0;
 };
 
 struct Training {
@@ -39,6 +41,8 @@ struct Training {
   std::int64_t optimizer_instances = 1;
   /// Interleaved chunks may differ by a layer, where the framework was told to deal them so.
   bool uneven_chunks = false;
+  /// Multi-token-prediction layers trained on the last stage, each as the model's last layer.
+  std::int64_t mtp_layers = 0;
 };
 
 /// Bytes kept for each parameter with one optimizer.
@@ -95,6 +99,7 @@ struct Framework {
     Sourced<Bytes<>> fp8_weight_copies{};   // of each parameter of a linear layer, under fp8 products
     Sourced<Bytes<>> fp8_product_input{};   // of an element that such a product keeps of its input
     Sourced<Ratio<>> stage_outputs{};       // of a micro-batch in flight, kept beside the next stage's input
+    Sourced<Ratio<>> received{};            // receive buffers of each of a step's micro-batches
     Sourced<Bytes<>> step{};                // copies at the optimizer step, for each parameter of the shard
     Sourced<Bytes<>> reduce_bucket{};       // flat buffer of a gradient reduction
   };

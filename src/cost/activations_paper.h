@@ -174,25 +174,31 @@ struct InFlightFull {
     Ratio<N> stages;
     Ratio<N> rank;
     Ratio<N> chunks_per_rank;
+    Ratio<N> group;
   };
-  static constexpr std::array<std::string_view, 3> symbols{"p", "r", "v"};
-  static constexpr std::array<std::string_view, 3> inputs{"stages", "rank", "chunks per rank"};
+  static constexpr std::array<std::string_view, 4> symbols{"p", "r", "v", "n_g"};
+  static constexpr std::array<std::string_view, 4> inputs{
+      "stages", "rank", "chunks per rank",
+      "micro-batches that run through a chunk before the next one's turn: p in the paper"};
   template <class N>
   static constexpr Ratio<N> eval(const In<N>& in) {
     const Ratio<N> one{N(1.0)};
     const auto after = named("ranks after this one", in.stages - in.rank - one);
     // Interleaving needs twice the ranks after, because a chunk passes each of them forward and backward.
     const auto warm_up =
-        value_of(in.chunks_per_rank) > 1 ? 2.0 * after + (in.chunks_per_rank - one) * in.stages : after;
+        value_of(in.chunks_per_rank) > 1 ? 2.0 * after + (in.chunks_per_rank - one) * in.group : after;
     return warm_up + one;
   }
   static constexpr std::array examples{
-      Example<InFlightFull>{{ratio(4), ratio(0), ratio(2)},
+      Example<InFlightFull>{{ratio(4), ratio(0), ratio(2), ratio(4)},
                             11.0,
                             "interleaved: p v (1 + (p-1)/(p v)) = 8 + 3 chunks of half a rank's layers"},
       Example<InFlightFull>{
-          {ratio(8), ratio(0), ratio(1)}, 8.0, "1F1B: the first rank holds p micro-batches"},
-      Example<InFlightFull>{{ratio(8), ratio(7), ratio(1)}, 1.0, "1F1B: the last rank holds one"}};
+          {ratio(8), ratio(0), ratio(1), ratio(8)}, 8.0, "1F1B: the first rank holds p micro-batches"},
+      Example<InFlightFull>{{ratio(8), ratio(7), ratio(1), ratio(8)}, 1.0, "1F1B: the last rank holds one"},
+      Example<InFlightFull>{{ratio(4), ratio(3), ratio(3), ratio(5)},
+                            11.0,
+                            "Megatron, groups of 5 on 4 stages: (v - 1) 5 + 1 on the last rank"}};
 };
 
 /// The same when the step may have too few micro-batches to fill the pipeline.
@@ -207,20 +213,24 @@ struct InFlight {
     Ratio<N> stages;
     Ratio<N> rank;
     Ratio<N> chunks_per_rank;
+    Ratio<N> group;
     Ratio<N> micro_batches;
   };
-  static constexpr std::array<std::string_view, 4> symbols{"p", "r", "v", "m"};
-  static constexpr std::array<std::string_view, 4> inputs{"stages", "rank", "chunks per rank",
-                                                          "micro-batches"};
+  static constexpr std::array<std::string_view, 5> symbols{"p", "r", "v", "n_g", "m"};
+  static constexpr std::array<std::string_view, 5> inputs{
+      "stages", "rank", "chunks per rank", "micro-batches that run through a chunk in turn", "micro-batches"};
   template <class N>
   static constexpr Ratio<N> eval(const In<N>& in) {
     return min(in.micro_batches * in.chunks_per_rank,
-               call<InFlightFull>(InFlightFull::In<N>{in.stages, in.rank, in.chunks_per_rank}));
+               call<InFlightFull>(InFlightFull::In<N>{in.stages, in.rank, in.chunks_per_rank, in.group}));
   }
   static constexpr std::array examples{
-      Example<InFlight>{{ratio(8), ratio(0), ratio(1), ratio(64)}, 8.0, "enough micro-batches: p"},
+      Example<InFlight>{{ratio(8), ratio(0), ratio(1), ratio(8), ratio(64)}, 8.0, "enough micro-batches: p"},
       Example<InFlight>{
-          {ratio(8), ratio(0), ratio(1), ratio(2)}, 2.0, "two micro-batches: no more than two"}};
+          {ratio(8), ratio(0), ratio(1), ratio(8), ratio(2)}, 2.0, "two micro-batches: no more than two"},
+      Example<InFlight>{{ratio(4), ratio(3), ratio(3), ratio(5), ratio(10)},
+                        11.0,
+                        "Megatron, groups of 5 on 4 stages: (v - 1) 5 + 1 on the last rank"}};
 };
 
 }  // namespace shardplan

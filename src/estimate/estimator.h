@@ -89,10 +89,18 @@ class Estimator {
   /// Width of a weight as it is gathered: FSDP keeps fp32 shards and gathers 16 bits.
   const Sourced<Bytes<>>& gathered_weight() const;
   double stage_parameters(const Plan& plan, int stage, double& expert) const;
+  /// Kind of the model's last layer, which prediction layers repeat.
+  std::size_t last_kind() const { return static_cast<std::size_t>(kinds_.kind_of_layer.back()); }
+  void add_prediction_layers(const Plan& plan, bool first, double& dense, double& expert) const;
+  /// Activations and logits that prediction layers keep, gradients of the head that wait: of the last stage.
+  template <class N>
+  void add_head_extras(const Plan& plan, MemoryBreakdown<N>& memory) const;
   template <class N>
   void add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;
   template <class N>
   Bytes<N> stage_edges(const Plan& plan, int stage) const;
+  template <class N>
+  Bytes<N> pipeline_buffers(const Plan& plan, int stage) const;
   /// Copies and buckets at the optimizer step; zero where the framework makes none.
   template <class N>
   Bytes<N> step_transient(const Plan& plan, int stage) const;

@@ -8,7 +8,9 @@
 #include "cost/compute.h"
 #include "cost/decode.h"
 #include "cost/memory_peak.h"
+#include "cost/multi_token.h"
 #include "cost/pipeline.h"
+#include "cost/pipeline_buffers.h"
 #include "cost/schedules.h"
 #include "cost/state.h"
 #include "formula/registry.h"
@@ -22,8 +24,8 @@ using AllFormulas = FormulaList<
     MoeActivations,  //
     LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
     EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient, StageEdgeActivations,
-    ReservedPeak, DriverPeak, PlaceholderGradients, QuantizedWeights, SequenceGatherBuffer,
-    BatchBuffers,                                                                          //
+    ReservedPeak, DriverPeak, PlaceholderGradients, QuantizedWeights, SequenceGatherBuffer, BatchBuffers,
+    PipelineBuffers, PredictionInputActivations, PredictionLogits, DeferredHeadGradients,  //
     RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
     AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage, BackwardWindow,
     ExposedTime,

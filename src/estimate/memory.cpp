@@ -15,6 +15,10 @@ namespace {
 
 double d(std::int64_t v) { return static_cast<double>(v); }
 
+// Of a multi-token-prediction layer beside its transformer layer's own: of the embedding, of the stream, of
+// the result.
+constexpr double kPredictionNorms = 3;
+
 }  // namespace
 
 template <class N>
@@ -40,6 +44,18 @@ double Estimator::table_parameters(const Plan& plan) const {
   return has_table_ ? vocabulary(plan) * d(question_.model.hidden) : 0;
 }
 
+void Estimator::add_prediction_layers(const Plan& plan, bool first, double& dense, double& expert) const {
+  const double layers = d(question_.workload.mtp_layers), hidden = d(question_.model.hidden);
+  if (layers == 0) return;
+  const LayerOps& ops = kinds_.kinds[last_kind()];
+  // The product reads two streams; three norms as the model's final one; the table is the embedding's, a copy
+  // where that is on another stage.
+  dense += layers * ((ops.tensor_parameters + 2 * hidden * hidden) / plan.tp + ops.replicated_parameters +
+                     kPredictionNorms * last_edge_whole_);
+  expert += layers * ops.expert_parameters / (d(plan.ep) * plan.etp);
+  if (!first) dense += table_parameters(plan) / plan.tp;
+}
+
 double Estimator::stage_parameters(const Plan& plan, int stage, double& expert) const {
   const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
   double dense = 0;
@@ -58,6 +74,7 @@ double Estimator::stage_parameters(const Plan& plan, int stage, double& expert) 
   // A tied table is one tensor when both ends are on the same stage, a copy otherwise.
   if (last && !(first && question_.model.tied_embeddings)) dense += table_parameters(plan) / plan.tp;
   if (last) dense += last_edge_whole_;
+  if (last) add_prediction_layers(plan, first, dense, expert);
   return dense;
 }
 
@@ -278,8 +295,9 @@ Ratio<N> Estimator::chunks_alive(const Plan& plan, int stage, int piece) const {
   // is.
   const bool closed_form =
       question_.activations == ActivationModel::kPaper && plan.grad_accumulation >= plan.pp;
-  return closed_form ? call<InFlightFull>(InFlightFull::In<N>{stages, rank, pieces})
-                     : call<InFlight>(InFlight::In<N>{stages, rank, pieces, micro_batches});
+  const Ratio<N> group = degree<N>("micro-batches that take turns", micro_batch_group(plan));
+  return closed_form ? call<InFlightFull>(InFlightFull::In<N>{stages, rank, pieces, group})
+                     : call<InFlight>(InFlight::In<N>{stages, rank, pieces, group, micro_batches});
 }
 
 template <class N>
@@ -290,14 +308,14 @@ Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
   }
   const Ratio<N> chunks = chunks_alive<N>(plan, stage, -1);
   const bool even = kinds_.kinds.size() == 1 &&
-                    question_.model.layers.size() % static_cast<std::size_t>(all_chunks(plan)) == 0;
+                    equal_chunks(static_cast<std::int64_t>(question_.model.layers.size()), plan);
   if (even || plan.interleave == 1) return chunks * chunk_bytes<N>(plan, stage);
-  // Interleaved and uneven: chunks are alive in schedule order, pp micro-batches of one chunk after the
-  // other.
+  // Interleaved and uneven: chunks are alive in schedule order, a group of micro-batches of one chunk after
+  // the other.
   Bytes<N> sum{};
   double left = value_of(chunks);
   for (std::int64_t i = 0; left > 0; ++i) {
-    const double alive = std::min(left, d(plan.pp));
+    const double alive = std::min(left, d(micro_batch_group(plan)));
     sum += leaf<N>("micro-batches of the chunk", alive, "schedule") *
            chunk_bytes<N>(plan, stage + (i % plan.interleave) * plan.pp);
     left -= alive;

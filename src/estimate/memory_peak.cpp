@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "cost/activations_paper.h"
+#include "cost/multi_token.h"
 #include "cost/pipeline.h"
+#include "cost/pipeline_buffers.h"
 #include "cost/state.h"
 #include "estimate/estimator.h"
 #include "estimate/plan_leaves.h"
@@ -177,7 +179,8 @@ Bytes<N> Estimator::stage_edges(const Plan& plan, int stage) const {
   if (!sends && !masks) return Bytes<N>(N(0.0));
   const Ratio<N> micro_batches = call<InFlight>(InFlight::In<N>{
       degree<N>("pipeline stages", plan.pp), degree<N>("stage", stage),
-      degree<N>("model chunks on the rank", 1), degree<N>("micro-batches", plan.grad_accumulation)});
+      degree<N>("model chunks on the rank", 1), degree<N>("micro-batches that take turns", plan.pp),
+      degree<N>("micro-batches", plan.grad_accumulation)});
   return micro_batches *
          call<StageEdgeActivations>(StageEdgeActivations::In<N>{
              micro_batch_tokens<N>(plan), leaf<N>("hidden size", d(question_.model.hidden), model_source_),
@@ -254,6 +257,24 @@ double Estimator::linear_parameters(const Plan& plan, int stage) const {
   return sum;
 }
 
+template <class N>
+Bytes<N> Estimator::pipeline_buffers(const Plan& plan, int stage) const {
+  const bool first = holds_first_chunk(plan, stage), last = holds_last_chunk(plan, stage);
+  const double chunks = chunks_of_rank(plan);
+  // The two chunks of a V have their own counts in flight; here each is taken to have half of their sum.
+  Ratio<N> alive = chunks_alive<N>(plan, stage, plan.interleave == chunks ? -1 : 0);
+  if (plan.interleave != chunks) alive += chunks_alive<N>(plan, stage, 1);
+  return call<PipelineBuffers>(PipelineBuffers::In<N>{
+      micro_batch_tokens<N>(plan), leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+      leaf<N>("vocabulary", has_table_ ? vocabulary(plan) : 0, model_source_),
+      degree<N>("micro-batches", plan.grad_accumulation),
+      named("in flight in a chunk", alive / leaf<N>("chunks of the rank", chunks, "plan")),
+      leaf<N>("chunks that receive", first ? chunks - 1 : chunks, "plan"),
+      leaf<N>("chunks that send", last ? chunks - 1 : chunks, "plan"),
+      leaf<N>("chunks with the head", last ? 1 : 0, "plan"), degree<N>("tensor-parallel degree", plan.tp),
+      sequence_share<N>(plan)});
+}
+
 /// Buffers that the framework and its libraries keep for good.
 template <class N>
 Bytes<N> Estimator::stage_buffers(const Plan& plan, int stage) const {
@@ -280,6 +301,7 @@ Bytes<N> Estimator::stage_buffers(const Plan& plan, int stage) const {
         leaf<N>("parameters of linear layers", linear_parameters(plan, stage), model_source_),
         leaf<N>("bytes of the copies", copies.value, copies.source)});
   }
+  if (buffers.received.value > ratio(0) && plan.pp > 1) sum += pipeline_buffers<N>(plan, stage);
   const auto& gather = buffers.sequence_gather;
   if (gather.value > ratio(0) && plan.sequence_parallel) {
     sum += call<SequenceGatherBuffer>(SequenceGatherBuffer::In<N>{
@@ -291,6 +313,28 @@ Bytes<N> Estimator::stage_buffers(const Plan& plan, int stage) const {
              leaf<N>("sequence", d(question_.workload.sequence), "workload"),
              degree<N>("micro-batch", plan.micro_batch),
              leaf<N>("attention masks", question_.workload.kernels.attention_mask ? 1 : 0, "workload")});
+}
+
+template <class N>
+void Estimator::add_head_extras(const Plan& plan, MemoryBreakdown<N>& memory) const {
+  const Training& workload = question_.workload;
+  const std::int64_t deferred =
+      std::min<std::int64_t>(workload.kernels.deferred_head_gradients, plan.grad_accumulation);
+  const Ratio<N> t = micro_batch_tokens<N>(plan),
+                 hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+                 rows = leaf<N>("vocabulary", vocabulary(plan), model_source_),
+                 tensor = degree<N>("tensor-parallel degree", plan.tp), shared = sequence_share<N>(plan);
+  if (workload.mtp_layers > 0) {
+    const Ratio<N> layers = leaf<N>("prediction layers", d(workload.mtp_layers), "workload");
+    memory[MemoryTerm::kActivations] +=
+        layers * layer_activations<N>(plan, last_kind(), question_.activations) +
+        call<PredictionInputActivations>(PredictionInputActivations::In<N>{t, hidden, layers, shared});
+    memory[MemoryTerm::kLogits] += call<PredictionLogits>(PredictionLogits::In<N>{t, rows, layers, tensor});
+  }
+  if (deferred > 0) {
+    memory[MemoryTerm::kTransient] += call<DeferredHeadGradients>(DeferredHeadGradients::In<N>{
+        t, hidden, rows, leaf<N>("micro-batches that wait", d(deferred), "kernels"), tensor, shared});
+  }
 }
 
 template <class N>
@@ -310,6 +354,7 @@ MemoryBreakdown<N> Estimator::stage_memory(const Plan& plan, int stage) const {
         step_transient<N>(plan, stage) - memory[MemoryTerm::kActivations] - memory[MemoryTerm::kLogits];
     memory[MemoryTerm::kTransient] = max(backward, step);
     memory[MemoryTerm::kBuffers] = stage_buffers<N>(plan, stage);
+    if (has_table_ && holds_last_chunk(plan, stage)) add_head_extras<N>(plan, memory);
   }
   return memory;
 }

@@ -145,6 +145,39 @@ TEST(MemoryAccount, ACompiledLossKeepsNoFp32Logits) {
       << "split logits go through handlers of their own";
 }
 
+TEST(MemoryAccount, PredictionLayersAreOfTheLastStage) {
+  Question q = deepseek_slice();
+  const Layout layout{.pp = 2, .ep = 4};
+  const double first = peak(q, layout, 0), last = peak(q, layout, 1);
+  const MemoryBreakdown<> before = Estimator(q).stage_memory<double>(plan_of(layout), 1);
+  q.workload.mtp_layers = 1;
+  EXPECT_DOUBLE_EQ(peak(q, layout, 0), first);
+  EXPECT_GT(peak(q, layout, 1), last);
+  const MemoryBreakdown<> after = Estimator(q).stage_memory<double>(plan_of(layout), 1);
+  EXPECT_DOUBLE_EQ((after[MemoryTerm::kLogits] - before[MemoryTerm::kLogits]).raw(), 4096.0 * 102400 * 4);
+  // A layer as the two there are, the product of two streams, three norms, and a copy of the table.
+  const double layer = (before[MemoryTerm::kWeights].raw() - 2.0 * (102400.0 * 5120 + 5120)) / 2;
+  EXPECT_DOUBLE_EQ((after[MemoryTerm::kWeights] - before[MemoryTerm::kWeights]).raw(),
+                   layer + 2.0 * (2.0 * 5120 * 5120 + 3 * 5120 + 102400.0 * 5120));
+}
+
+TEST(MemoryAccount, GradientsOfTheHeadThatWait) {
+  Question q = llama_slice(4096);
+  const double none = peak(q, {.pp = 2}, 1);
+  q.workload.kernels.deferred_head_gradients = 3;
+  EXPECT_DOUBLE_EQ(peak(q, {.pp = 2}, 1) - none, 3.0 * 4096 * (128256 + 8192) * 2);
+  EXPECT_DOUBLE_EQ(peak(q, {.pp = 2}, 0), 71813791744.0) << "they are on the last stage";
+}
+
+TEST(MemoryAccount, AnEngineThatKeepsWhatItReceives) {
+  Question q = llama_slice(4096);
+  q.framework.buffers.received = test_value(ratio(1));
+  const double stream = 4096.0 * 8192 * 2, m = 32;
+  EXPECT_DOUBLE_EQ(peak(q, {.pp = 2}, 0), 71813791744.0 + (m + 2) * stream) << "gradients, outputs in flight";
+  EXPECT_DOUBLE_EQ(peak(q, {.pp = 2}, 1), 67510509568.0 + 2 * (m - 1) * stream + m * 4096 * 128256 * 2)
+      << "inputs and their gradients, logits";
+}
+
 TEST(MemoryAccount, TermsOfOneExample) {
   const Question q = llama_slice(4096);
   const MemoryBreakdown<> m = Estimator(q).stage_memory<double>(plan_of({.pp = 2}), 0);

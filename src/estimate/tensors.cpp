@@ -163,10 +163,28 @@ struct Estimator::StageTensors {
     }
     double left = e.chunks_alive<double>(plan, stage, -1).raw();
     for (std::int64_t i = 0; left > 0; ++i) {
-      const double alive = plan.interleave == 1 ? left : std::min(left, d(plan.pp));
+      const double alive = plan.interleave == 1 ? left : std::min(left, d(micro_batch_group(plan)));
       add_chunk(stage + (i % plan.interleave) * plan.pp, alive);
       left -= alive;
     }
+  }
+
+  void add_head_extras() {
+    const Training& workload = e.question_.workload;
+    const double layers = d(workload.mtp_layers), rows = e.vocabulary(plan);
+    const double deferred = std::min(d(kernels.deferred_head_gradients), d(plan.grad_accumulation));
+    if (layers > 0) {
+      if (plan.recompute.kind == Recompute::Kind::kUniform) {
+        add("residual stream", of(hidden, shared), layers);
+      } else {
+        add_layer(e.kinds_.kinds[e.last_kind()], layers);
+      }
+      add("residual stream", of(hidden, shared), 2 * layers);
+      add("norm output", of(hidden, shared), 2 * layers);
+      add("logits in fp32", of(rows, tensor, kept::kStatistic), layers, MemoryTerm::kLogits);
+    }
+    add("logit gradients that wait", of(rows, tensor), deferred, MemoryTerm::kTransient);
+    add("head inputs that wait", of(hidden, shared), deferred, MemoryTerm::kTransient);
   }
 
   void add_edges() {
@@ -244,6 +262,9 @@ std::vector<Tensor> Estimator::tensors(const Plan& plan, int stage) const {
                 MemoryTerm::kTransient);
   }
   if (holds_last_chunk(plan, stage) && question_.model.vocab > 0) tensors.add_loss();
+  if (question_.activations == ActivationModel::kOps && has_table_ && holds_last_chunk(plan, stage)) {
+    tensors.add_head_extras();
+  }
   tensors.add_gathered();
   tensors.add("framework buffers", memory[MemoryTerm::kBuffers], 1, MemoryTerm::kBuffers);
   return std::move(tensors.list);

@@ -49,6 +49,13 @@ std::vector<Question> questions() {
     copies.framework.buffers.logit = test_value(bytes(14));
     all.push_back(copies);
   }
+  for (std::size_t i = 0; i < 2; ++i) {
+    Question prediction = all[i];
+    prediction.workload.mtp_layers = 1;
+    prediction.workload.kernels.deferred_head_gradients = 2;
+    prediction.framework.buffers.received = test_value(ratio(1));
+    all.push_back(prediction);
+  }
   Question products = llama3_8b_question(4096, 64);
   products.framework.buffers.selective_products = test_value(ratio(0.5));
   all.push_back(products);

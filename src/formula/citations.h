@@ -54,6 +54,7 @@ inline constexpr std::array kWorks{
          "DeepSeek-AI, DeepSeek-V3 Technical Report, 2024, arXiv:2412.19437; deepseek-ai/DualPipe (source)"},
     Work{"megatron-core", "NVIDIA/Megatron-LM, megatron/core (source)"},
     Work{"torchtitan", "pytorch/torchtitan, torchtitan (source)"},
+    Work{"torch-pipelining", "pytorch/pytorch, torch/distributed/pipelining (source)"},
     Work{"deepspeed", "deepspeedai/DeepSpeed, deepspeed (source)"},
     Work{"transformer-engine", "NVIDIA/TransformerEngine, transformer_engine (source)"},
     Work{"shardplan", "derived in this project; the derivation stands in the assumption and the example"},

@@ -109,14 +109,19 @@ bool Space::kv_heads_allow(std::int64_t tp) const {
                      [&](std::int64_t kv) { return divides(tp, kv) || divides(kv, tp); });
 }
 
+bool Space::layers_allow(const Plan& p) const {
+  const std::int64_t chunks = all_chunks(p), own = chunks_told_apart(p);
+  const std::int64_t dealt = layers_ - std::max<int>(0, p.first_layers) - std::max<int>(0, p.last_layers);
+  if (own > chunks || dealt < chunks - own) return false;
+  return chunks == p.pp || question_.workload.uneven_chunks || chunks == own || divides(chunks - own, dealt);
+}
+
 std::optional<Constraint> Space::first_broken(const Plan& p) const {
   const Training& w = question_.workload;
   if (p.gpus() != question_.cluster.gpus) return Constraint::kGpuCount;
   if (!divides(p.tp, heads_) || !kv_heads_allow(p.tp)) return Constraint::kHeads;
   if (!divides(p.tp, widths_) || !divides(p.etp, expert_widths_)) return Constraint::kWidths;
-  const std::int64_t chunks = all_chunks(p);
-  if (chunks > layers_ || (chunks > p.pp && !w.uneven_chunks && !divides(chunks, layers_)))
-    return Constraint::kLayers;
+  if (!layers_allow(p)) return Constraint::kLayers;
   // Causal context parallelism gives each rank two slices, an early and a late one, to balance the work.
   const std::int64_t slices = p.cp > 1 ? 2 * std::int64_t{p.cp} : 1;
   if (!divides(slices, w.sequence) ||

@@ -60,6 +60,7 @@ class Space {
   void for_each_inside(const FixedAxes& fixed, Plan plan, const std::function<void(const Plan&)>& visit,
                        std::int64_t& count) const;
   bool kv_heads_allow(std::int64_t tp) const;
+  bool layers_allow(const Plan& p) const;
 
   const Question& question_;
   std::int64_t layers_ = 0;

@@ -1,7 +1,7 @@
 // Which layers a pipeline rank holds.
 //
-// Layers are dealt to equal chunks as evenly as they go, the earlier chunks one more where they do not. Rank
-// r of p holds
+// Layers are dealt to equal chunks as evenly as they go, the earlier chunks one more where they do not; the
+// first and the last chunk may be told apart, and are dealt what the plan says. Rank r of p holds
 //   chunks r, r + p, r + 2 p, ...   one after the other (v of them when interleaved);
 //   chunks r and 2 p - 1 - r        zb-v: down the ranks and up again, so that both ends are on rank 0;
 //   chunks r and p - 1 - r          dualpipe: one for each direction, so that every chunk is there twice.
@@ -45,12 +45,34 @@ inline bool holds_last_chunk(const Plan& plan, std::int64_t rank) {
   return rank == plan.pp - 1 || (plan.schedule == Schedule::kDualPipe && rank == 0);
 }
 
+/// Of the first and the last chunk, those whose layers the plan tells.
+inline std::int64_t chunks_told_apart(const Plan& plan) {
+  return (plan.first_layers != Plan::kEven ? 1 : 0) + (plan.last_layers != Plan::kEven ? 1 : 0);
+}
+
+/// Whether all chunks hold equally many layers.
+inline bool equal_chunks(std::int64_t layers, const Plan& plan) {
+  return chunks_told_apart(plan) == 0 && layers % all_chunks(plan) == 0;
+}
+
 /// Layers of chunk `chunk`.
 inline LayerRange chunk_layers(std::int64_t layers, const Plan& plan, std::int64_t chunk) {
-  const std::int64_t chunks = all_chunks(plan);
-  const std::int64_t base = layers / chunks, extra = layers % chunks;
-  const auto start = [&](std::int64_t c) { return c * base + (c < extra ? c : extra); };
+  const std::int64_t chunks = all_chunks(plan), own = chunks_told_apart(plan);
+  const std::int64_t head = std::max<std::int64_t>(0, plan.first_layers);
+  const std::int64_t dealt = layers - head - std::max<std::int64_t>(0, plan.last_layers);
+  const std::int64_t base = chunks > own ? dealt / (chunks - own) : 0, extra = dealt - base * (chunks - own);
+  const std::int64_t skipped = plan.first_layers == Plan::kEven ? 0 : 1;
+  const auto start = [&](std::int64_t c) {
+    if (c == 0) return std::int64_t{0};
+    if (c == chunks) return layers;
+    return head + (c - skipped) * base + std::min(c - skipped, extra);
+  };
   return {start(chunk), start(chunk + 1)};
+}
+
+/// Micro-batches that run through a chunk before its rank turns to the next one.
+inline std::int64_t micro_batch_group(const Plan& plan) {
+  return plan.micro_batch_group > 0 ? plan.micro_batch_group : plan.pp;
 }
 
 /// Those of a chunk that are run again whole: the first ones.

@@ -323,7 +323,8 @@ Framework::Buffers read_buffers(const JsonNode& node, const Sources& sources) {
   node.allow_only({"logit_bytes", "split_logit_bytes", "compiled_logit_bytes", "selective_products",
                    "placeholder_gradients", "sequence_gather", "gated_copies", "gathered_column_inputs",
                    "vocabulary_multiple", "workspaces", "grouped_workspaces", "stage_outputs",
-                   "fp8_weight_copies", "fp8_product_input_bytes", "step_bytes", "reduce_bucket_bytes"});
+                   "receive_buffers", "fp8_weight_copies", "fp8_product_input_bytes", "step_bytes",
+                   "reduce_bucket_bytes"});
   Framework::Buffers buffers;
   const auto take = [&](const char* key, auto& into) {
     using Q = std::decay_t<decltype(into.value)>;
@@ -346,6 +347,7 @@ Framework::Buffers read_buffers(const JsonNode& node, const Sources& sources) {
   take("fp8_weight_copies", buffers.fp8_weight_copies);
   take("fp8_product_input_bytes", buffers.fp8_product_input);
   take("stage_outputs", buffers.stage_outputs);
+  take("receive_buffers", buffers.received);
   take("step_bytes", buffers.step);
   take("reduce_bucket_bytes", buffers.reduce_bucket);
   if (const JsonNode all = node.find("workspaces")) {

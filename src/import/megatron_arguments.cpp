@@ -1,5 +1,6 @@
 #include "import/megatron_arguments.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -61,6 +62,60 @@ std::optional<std::vector<bool>> moe_layers(const std::string& pattern, std::int
   }
   if (static_cast<std::int64_t>(marks.size()) != layers) return std::nullopt;
   return marks;
+}
+
+namespace {
+
+/// One layout letter or group and how often it is repeated: "(tt|)*29", "t*3", "L".
+struct LayoutPart {
+  std::string_view letters, rest;
+  std::int64_t times = 1;
+};
+
+std::optional<LayoutPart> next_part(std::string_view text) {
+  const bool group = text.front() == '(';
+  const std::size_t close = group ? text.find(')') : 0;
+  if (close == std::string_view::npos) return std::nullopt;
+  LayoutPart part{group ? text.substr(1, close - 1) : text.substr(0, 1), text.substr(close + 1)};
+  if (!part.rest.starts_with('*')) return group ? std::nullopt : std::optional(part);
+  const std::size_t end = std::min(part.rest.find_first_not_of("0123456789", 1), part.rest.size());
+  const auto times = whole(part.rest.substr(1, end - 1));
+  if (!times || *times < 0 || *times > kLayersMax) return std::nullopt;
+  part.times = *times;
+  part.rest.remove_prefix(end);
+  return part;
+}
+
+}  // namespace
+
+std::optional<std::vector<PipelineChunk>> pipeline_layout(std::string_view text) {
+  std::vector<PipelineChunk> chunks(1);
+  std::int64_t embeddings = 0, losses = 0, letters = 0;
+  while (!text.empty()) {
+    const auto part = next_part(text);
+    if (!part) return std::nullopt;
+    text = part->rest;
+    for (std::int64_t i = 0; i < part->times; ++i) {
+      for (const char c : part->letters) {
+        if (++letters > kLayersMax) return std::nullopt;
+        if (c == '|') {
+          chunks.emplace_back();
+        } else if (c == 't') {
+          ++chunks.back().layers;
+        } else if (c == 'm') {
+          ++chunks.back().prediction_layers;
+        } else if (c == 'E') {
+          ++embeddings;
+        } else if (c == 'L') {
+          ++losses;
+        } else if (c != ',') {
+          return std::nullopt;
+        }
+      }
+    }
+  }
+  if (embeddings != 1 || losses != 1) return std::nullopt;
+  return chunks;
 }
 
 }  // namespace shardplan

@@ -29,6 +29,15 @@ class MegatronArguments {
   std::map<std::string, std::string> values_;
 };
 
+struct PipelineChunk {
+  std::int64_t layers = 0, prediction_layers = 0;
+  bool operator==(const PipelineChunk&) const = default;
+};
+
+/// "Et*3|(tt|)*29m|L": what each chunk holds between the embedding and the loss; nothing where it is no
+/// layout.
+std::optional<std::vector<PipelineChunk>> pipeline_layout(std::string_view text);
+
 /// "([0]*3+[1]*12)" or a frequency: whether each layer has experts; nothing where the text is neither.
 std::optional<std::vector<bool>> moe_layers(const std::string& pattern, std::int64_t layers);
 

@@ -26,5 +26,24 @@ TEST(MegatronArguments, WhichLayersHaveExperts) {
   EXPECT_EQ(moe_layers("every other", 4), std::nullopt);
 }
 
+std::vector<std::int64_t> layers_of(const char* layout) {
+  std::vector<std::int64_t> layers;
+  for (const PipelineChunk& chunk : pipeline_layout(layout).value_or(std::vector<PipelineChunk>{}))
+    layers.push_back(chunk.layers);
+  return layers;
+}
+
+TEST(MegatronArguments, LayersOfEachChunk) {
+  using testing::ElementsAre;
+  EXPECT_THAT(layers_of("Et*3|(tt|)*2tmL"), ElementsAre(3, 2, 2, 1));
+  EXPECT_THAT(layers_of("Ettt|(tt|)*2,m|L"), ElementsAre(3, 2, 2, 0, 0));
+  EXPECT_THAT(layers_of("EttL"), ElementsAre(2));
+  EXPECT_EQ(pipeline_layout("Et|tmL")->back().prediction_layers, 1);
+  for (const char* wrong :
+       {"", "Et|t", "t|tL", "Ex|tL", "E(tt|L", "E(tt|)tL", "Et*|L", "Et*999999999999|L"}) {
+    EXPECT_EQ(pipeline_layout(wrong), std::nullopt) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace shardplan

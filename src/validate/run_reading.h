@@ -44,6 +44,11 @@ class RunReading {
   void take_batch();
   void take_precision();
   void take_recompute();
+  // training_pipeline.cpp
+  void take_pipeline();
+  void take_pipeline_layout(const std::string& text);
+  void take_chunk_ends();
+  void take_torchtitan_chunks();
   // training_model.cpp
   void take_model();
   void take_layers(std::int64_t norms, bool biased);

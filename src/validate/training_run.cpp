@@ -36,7 +36,7 @@ constexpr std::array kFrameworks{
     CorpusFramework{"MosaicML llm-foundry", "fsdp", false, -1, false, ""},
     CorpusFramework{"MaxText", "fsdp", false, 3, false, kOtherBuffers},
     CorpusFramework{"torchtitan", "torchtitan", true, -1, false, ""},
-    CorpusFramework{"nanotron", "nanotron", true, -1, true, kOtherBuffers},
+    CorpusFramework{"nanotron", "nanotron", true, -1, true, ""},
     CorpusFramework{"InternEvo", "generic", false, -1, false, kOtherBuffers},
 };
 
@@ -173,7 +173,6 @@ void RunReading::take_sharding() {
   }
   if (p.dp * p.cp == 1) stage = 0;  // nothing to shard over
   p.zero_stage = static_cast<std::int8_t>(stage);
-  if (holds(text, "megatron-fsdp")) gap("Megatron-FSDP is not modelled yet");
   // "zero1 over 8 GPUs": the optimizer's shards are spread over so many ranks, and repeated.
   if (const std::size_t at = text.find("zero1 over "); at != std::string::npos && !holds(text, "all dp")) {
     const std::int64_t over = std::atoll(text.c_str() + at + std::string("zero1 over ").size());
@@ -255,7 +254,8 @@ void RunReading::take_uneven_chunks() {
   const Plan& p = run_.plan;
   const auto layers = static_cast<std::int64_t>(run_.question.model.layers.size());
   const std::int64_t chunks = std::int64_t{p.pp} * p.interleave;
-  if (p.interleave == 1 || chunks > layers || layers % chunks == 0) return;
+  const bool told = p.first_layers != Plan::kEven || p.last_layers != Plan::kEven;
+  if (told || p.interleave == 1 || chunks > layers || layers % chunks == 0) return;
   run_.question.workload.uneven_chunks = true;
   assume(std::to_string(layers) + " layers over " + std::to_string(chunks) + " chunks as evenly as they go");
 }
@@ -273,6 +273,7 @@ void RunReading::take_plan() {
   p.interleave = interleave();
   p.micro_batch = degree("mbs");
   take_expert_tensor();
+  take_pipeline();
   take_uneven_chunks();
   p.schedule = p.interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B;
   const std::int64_t gpus = run_.question.cluster.gpus, replica = std::int64_t{p.tp} * p.pp * p.cp;

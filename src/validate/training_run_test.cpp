@@ -40,6 +40,34 @@ TEST(MemoryRun, ReadsAMegatronCommandLine) {
   EXPECT_THAT(run->run.assumed, testing::Contains(HasSubstr("50,257")));
 }
 
+TEST(MemoryRun, ReadsHowThePipelineIsCut) {
+  const auto plan = [](const std::string& arguments) {
+    const auto run = read(gpt("8", "allocated", arguments));
+    EXPECT_TRUE(run) << (run ? "" : run.error().message);
+    return run ? run->run.plan : Plan{};
+  };
+  const Plan ends = plan("--decoder-first-pipeline-num-layers=5");
+  EXPECT_EQ(ends.first_layers, 5);
+  EXPECT_EQ(ends.last_layers, Plan::kEven);
+  EXPECT_EQ(
+      plan("--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split").last_layers, 6);
+  const Plan layout = plan("--pipeline-model-parallel-layout=Et*4|(tt|)*2t*4L");
+  EXPECT_EQ(layout.interleave, 2);
+  EXPECT_EQ(layout.schedule, Schedule::kInterleaved);
+  EXPECT_EQ(layout.first_layers, 4);
+  EXPECT_EQ(plan("--pipeline-model-parallel-layout=Et*4|(tt|)*2t*4L "
+                 "--microbatch-group-size-per-virtual-pipeline-stage=3")
+                .micro_batch_group,
+            3);
+}
+
+TEST(MemoryRun, ReadsPredictionLayersAndGradientsThatWait) {
+  const auto run = read(gpt("8", "allocated", "--mtp-num-layers=1 --defer-embedding-wgrad-compute"));
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(run->run.question.workload.mtp_layers, 1);
+  EXPECT_EQ(run->run.question.workload.kernels.deferred_head_gradients, 2) << "no limit: all of the step's";
+}
+
 TEST(MemoryRun, ReadsWhatIsRecomputed) {
   const auto taken = [](const std::string& text) {
     std::string cells = gpt("8", "allocated", "--bf16");
@@ -64,8 +92,14 @@ TEST(MemoryRun, WhatItCannotExpressIsSkippedWithItsReason) {
   };
   EXPECT_EQ(reason(gpt("", "allocated", "--bf16")), "the GPU count is blank");
   EXPECT_THAT(reason(gpt("8", "job_total", "--bf16")), HasSubstr("which bytes were counted"));
-  EXPECT_THAT(reason(gpt("8", "allocated", "--mtp-num-layers=1")),
-              HasSubstr("--mtp-num-layers is not modelled"));
+  EXPECT_THAT(reason(gpt("8", "allocated", "--mtp-use-repeated-layer")),
+              HasSubstr("--mtp-use-repeated-layer is not modelled"));
+  EXPECT_THAT(reason(gpt("8", "allocated", "--pipeline-model-parallel-layout=Et*12|(t|L")),
+              HasSubstr("not understood"));
+  EXPECT_THAT(reason(gpt("8", "allocated", "--pipeline-model-parallel-layout=Et*6|t*5L")),
+              HasSubstr("not as many layers"));
+  EXPECT_THAT(reason(gpt("8", "allocated", "--pipeline-model-parallel-layout=Et*3|t|t*5|t*3L")),
+              HasSubstr("that differ"));
   EXPECT_THAT(reason(gpt("7", "allocated", "--bf16")), HasSubstr("does not divide"));
   EXPECT_THAT(reason(gpt("8x", "allocated", "--bf16")), HasSubstr("not a whole number"));
   EXPECT_THAT(reason(gpt("8", "allocated", "--tokenizer-type=Other")), HasSubstr("vocabulary of Other"));
