@@ -55,19 +55,23 @@ inline bool equal_chunks(std::int64_t layers, const Plan& plan) {
   return chunks_told_apart(plan) == 0 && layers % all_chunks(plan) == 0;
 }
 
+/// The i-th of equal shares, the earlier ones one more where it does not divide.
+inline LayerRange even_share(std::int64_t layers, std::int64_t shares, std::int64_t i) {
+  const std::int64_t base = layers / shares, extra = layers % shares;
+  const auto start = [&](std::int64_t c) { return c * base + (c < extra ? c : extra); };
+  return {start(i), start(i + 1)};
+}
+
 /// Layers of chunk `chunk`.
 inline LayerRange chunk_layers(std::int64_t layers, const Plan& plan, std::int64_t chunk) {
   const std::int64_t chunks = all_chunks(plan), own = chunks_told_apart(plan);
-  const std::int64_t head = std::max<std::int64_t>(0, plan.first_layers);
-  const std::int64_t dealt = layers - head - std::max<std::int64_t>(0, plan.last_layers);
-  const std::int64_t base = chunks > own ? dealt / (chunks - own) : 0, extra = dealt - base * (chunks - own);
-  const std::int64_t skipped = plan.first_layers == Plan::kEven ? 0 : 1;
-  const auto start = [&](std::int64_t c) {
-    if (c == 0) return std::int64_t{0};
-    if (c == chunks) return layers;
-    return head + (c - skipped) * base + std::min(c - skipped, extra);
-  };
-  return {start(chunk), start(chunk + 1)};
+  if (own == 0) return even_share(layers, chunks, chunk);
+  const bool first = plan.first_layers != Plan::kEven, last = plan.last_layers != Plan::kEven;
+  const std::int64_t head = first ? plan.first_layers : 0, tail = last ? plan.last_layers : 0;
+  if (first && chunk == 0) return {0, head};
+  if (last && chunk == chunks - 1) return {layers - tail, layers};
+  const LayerRange share = even_share(layers - head - tail, chunks - own, chunk - (first ? 1 : 0));
+  return {head + share.first, head + share.last};
 }
 
 /// Micro-batches that run through a chunk before its rank turns to the next one.
