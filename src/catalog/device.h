@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catalog/source.h"
+#include "catalog/timing.h"
 
 namespace shardplan {
 
@@ -54,6 +55,8 @@ struct Device {
   std::optional<Sourced<BytesPerSecond<>>> pcie_bandwidth;
   std::optional<Sourced<Ratio<>>> sm_count;
   Efficiency efficiency;
+  KernelLaw law;
+  bool ideal = false;  // does what its figures say: no law of real kernels applies
   std::string usual_fabric;
   std::int64_t usual_gpus_per_node = 8;
 

@@ -15,6 +15,7 @@ struct Typed {
   std::vector<std::string> leave_out;
   std::optional<std::string> bar;
   std::optional<double> over;
+  std::optional<std::string> catalog;
   bool bands = false;
 };
 
@@ -76,6 +77,9 @@ std::optional<Error> unknown_source(const Typed& typed, const std::vector<std::s
 /// The rows of all the files, or what is wrong with one of them.
 Result<Validation> read_rows(const Typed& typed, const Kind& kind) {
   std::vector<std::string> sources;
+  const Result<Catalog> own = typed.catalog ? read_catalog(*typed.catalog) : Catalog{};
+  if (!own) return own.error();
+  const Catalog& constants = typed.catalog ? *own : catalog();
   Validation all{kind.name, kind.unit, {}, {}, {}, {}};
   for (const std::string& file : typed.files) {
     if (std::count(typed.files.begin(), typed.files.end(), file) > 1) {
@@ -91,7 +95,7 @@ Result<Validation> read_rows(const Typed& typed, const Kind& kind) {
                    "the columns of docs/reference/validation.md", ""};
     }
     for (std::size_t i = 0; i < table->size(); ++i) sources.push_back(table->at(i, "source_key"));
-    const Validation one = kind.validate(*table, catalog());
+    const Validation one = kind.validate(*table, constants);
     for (const ValidatedRow& row : one.rows) {
       if (!left_out(row, typed.leave_out)) all.rows.push_back(row);
     }
@@ -161,6 +165,8 @@ void add_validate_command(CLI::App& app, Program& program) {
   command->add_option("--bar", typed->bar, "exit 1 if missed: median=0.03,p90=0.08 (fractions)");
   command->add_option("--leave-out", typed->leave_out, "a source_key that is not counted; may be repeated");
   command->add_option("--over", typed->over, "list every row that is off by more than this fraction");
+  command->add_option("--catalog", typed->catalog,
+                      "folder with the catalog's JSON files, in place of those compiled in");
   command->add_flag("--bands", typed->bands, "error bands and runs as catalog/evidence_*.json has them");
   add_json_flag(*command, program);
   command->callback([typed, &program] { program.status = run(*typed, program.output); });

@@ -39,36 +39,38 @@ struct GemmTime {
     Ratio<N> k;
     FlopsPerSecond<N> rate;  // peak x efficiency
     Ratio<N> k_half;
+    Ratio<N> tiles;  // TileSlowdown
     Bytes<N> element;
     BytesPerSecond<N> bandwidth;  // HBM x efficiency
   };
-  static constexpr std::array<std::string_view, 8> symbols{"G", "m", "n", "k", "P", "k_half", "e", "W"};
-  static constexpr std::array<std::string_view, 8> inputs{
+  static constexpr std::array<std::string_view, 9> symbols{"G", "m", "n", "k", "P", "k_half", "q", "e", "W"};
+  static constexpr std::array<std::string_view, 9> inputs{
       "groups: experts, else 1",
       "rows: tokens",
       "outputs",
       "inner dimension",
       "rate: peak x efficiency",
       "inner dimension at which half of the rate is reached",
+      "slowdown by tiles and waves",
       "bytes of an element",
       "bandwidth: HBM x efficiency"};
   template <class N>
   static constexpr Seconds<N> eval(const In<N>& in) {
     const Flops<N> multiply_add{N(work::kMultiplyAdd)};
-    const auto math =
-        named("math", in.groups * in.m * in.n * in.k * multiply_add / in.rate * ((in.k + in.k_half) / in.k));
+    const auto math = named("math", in.groups * in.m * in.n * in.k * multiply_add / in.rate *
+                                        ((in.k + in.k_half) / in.k) * in.tiles);
     const auto traffic =
         named("memory", in.groups * (in.m * in.k + in.k * in.n + in.m * in.n) * in.element / in.bandwidth);
     return max(math, traffic);
   }
   static constexpr std::array examples{
       Example<GemmTime>{{ratio(1), ratio(4096), ratio(10240), ratio(8192), teraflops_per_s(400), ratio(0),
-                         bytes(2), terabytes_per_s(5.3)},
+                         ratio(1), bytes(2), terabytes_per_s(5.3)},
                         0.001717986918,
                         "2 x 4096 x 10240 x 8192 / 400e12",
                         1e-9},
       Example<GemmTime>{
-          {ratio(1), ratio(1), ratio(10240), ratio(8192), teraflops_per_s(400), ratio(0), bytes(2),
+          {ratio(1), ratio(1), ratio(10240), ratio(8192), teraflops_per_s(400), ratio(0), ratio(1), bytes(2),
            terabytes_per_s(5.3)},
           3.166208e-05,
           "one token reads the whole weight: (8192 + 8192 x 10240 + 10240) x 2 bytes / 5.3 TB/s",

@@ -75,8 +75,10 @@ enum class TimeTerm {
   kBubble,         // pipeline fill and drain
   kImbalance,      // waiting for the slowest stage
   kOptimizer,
+  kStragglers,  // waiting for the slowest rank
+  kStep,        // fixed time of a step: data, logging, host work between steps
 };
-inline constexpr std::size_t kTimeTermCount = 14;
+inline constexpr std::size_t kTimeTermCount = 16;
 const char* name(TimeTerm term);
 
 template <class N = double>

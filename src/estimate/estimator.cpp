@@ -20,7 +20,8 @@ const char* name(TimeTerm term) {
   static constexpr std::array<const char*, kTimeTermCount> kNames{
       "gemm",           "attention",       "memory_bound",     "logits",          "recompute",
       "launch",         "tensor_parallel", "context_parallel", "expert_parallel", "data_parallel",
-      "pipeline_sends", "pipeline_bubble", "stage_imbalance",  "optimizer"};
+      "pipeline_sends", "pipeline_bubble", "stage_imbalance",  "optimizer",       "stragglers",
+      "step_overhead"};
   return kNames[static_cast<std::size_t>(term)];
 }
 

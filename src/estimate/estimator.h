@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cost/group_collectives.h"
+#include "cost/pipeline_path.h"
 #include "estimate/estimate.h"
 #include "estimate/tensors.h"
 #include "graph/layer_ops.h"
@@ -83,6 +84,11 @@ class Estimator {
   template <class N>
   struct StagePasses {
     Seconds<N> all{}, forward{}, weight{};
+  };
+  /// Seconds of one layer of each kind and of the head, by pass: what stages of unequal layers are made of.
+  struct PassTimes {
+    std::array<ChunkTimes, kDistinctLayersMax> layers{};
+    ChunkTimes head;
   };
 
   bool keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const;
@@ -156,8 +162,16 @@ class Estimator {
   template <class N>
   Ratio<N> routed_tokens(const Plan& plan) const;
   template <class N>
-  Seconds<N> gemm_time(const Rates<N>& rates, double groups, const Ratio<N>& m, const Ratio<N>& n,
-                       const Ratio<N>& k) const;
+  Seconds<N> gemm_time(const Rates<N>& rates, const typename Rates<N>::Products& products, double groups,
+                       const Ratio<N>& m, const Ratio<N>& n, const Ratio<N>& k) const;
+  template <class N>
+  Seconds<N> fused_attention(const Plan& plan, const LayerOps& ops, const Rates<N>& rates) const;
+  template <class N>
+  Seconds<N> stored_attention(const Plan& plan, const LayerOps& ops, const Rates<N>& rates) const;
+  template <class N>
+  Ratio<N> inner_elements(const Plan& plan, const LayerOps& ops) const;
+  template <class N>
+  Seconds<N> cast_time(const Plan& plan, const LayerOps& ops, const Rates<N>& rates) const;
   template <class N>
   void add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
   template <class N>
@@ -165,6 +179,18 @@ class Estimator {
   template <class N>
   void add_memory_bound(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
                         LayerTime<N>& layer) const;
+  template <class N>
+  void add_tensor(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
+                  LayerTime<N>& layer, TimeBreakdown<N>& time) const;
+  template <class N>
+  GroupCost<N> token_exchange(const Plan& plan, const LayerOps& ops, const Bytes<N>& size,
+                              const std::vector<Link<N>>& links) const;
+  template <class N>
+  void add_exchange(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
+                    LayerTime<N>& layer, TimeBreakdown<N>& time) const;
+  template <class N>
+  void add_ring(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links, LayerTime<N>& layer,
+                TimeBreakdown<N>& time) const;
   template <class N>
   void add_layer_collectives(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
                              LayerTime<N>& layer, TimeBreakdown<N>& time) const;
@@ -179,18 +205,28 @@ class Estimator {
                    Seconds<N>& weight) const;
   void add_layers(const LayerTime<double>& l, double layers, double recomputed, ChunkWork& chunk) const;
   std::vector<ChunkWork> chunk_works(const Plan& plan, TimeBreakdown<>& time) const;
+  /// One collective over the owners of a rank's parameters, experts by their own group.
+  template <class N>
+  GroupCost<N> shard_collective(const Plan& plan, Collective kind, const Sourced<Bytes<>>& width,
+                                const std::vector<Link<N>>& links) const;
+  template <class N>
+  void add_small_rings(const Plan& plan, TimeEntry<N>& entry) const;
+  template <class N>
+  void add_optimizer(const Plan& plan, const Rates<N>& rates, TimeBreakdown<N>& time) const;
+  template <class N>
+  void add_overheads(const Plan& plan, TimeBreakdown<N>& time) const;
   template <class N>
   void add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links, const Seconds<N>& forward,
                          const Seconds<N>& backward, TimeBreakdown<N>& time) const;
   template <class N>
-  void add_pipeline(const Plan& plan, const std::array<double, kDistinctLayersMax>& layer_seconds,
-                    const Seconds<N>& head, const StagePasses<N>& average, TimeBreakdown<N>& time) const;
+  void add_pipeline(const Plan& plan, const PassTimes& passes, const StagePasses<N>& average,
+                    TimeBreakdown<N>& time) const;
   template <class N>
-  Seconds<N> bubble(const Plan& plan, const StagePasses<N>& average) const;
+  Seconds<N> split_bubble(const Plan& plan, const StagePasses<N>& average) const;
+  ChunkTimes chunk_times(const Plan& plan, const PassTimes& passes, std::int64_t chunk) const;
   template <class N>
   void add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) const;
-  double slowest_rank(const Plan& plan, const std::array<double, kDistinctLayersMax>& layer_seconds,
-                      double head) const;
+  double slowest_rank(const Plan& plan, const PassTimes& passes) const;
   template <class N>
   void add_recompute(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
   template <class N>

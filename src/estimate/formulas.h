@@ -7,10 +7,12 @@
 #include "cost/collectives.h"
 #include "cost/compute.h"
 #include "cost/decode.h"
+#include "cost/kernels.h"
 #include "cost/memory_peak.h"
 #include "cost/multi_token.h"
 #include "cost/pipeline.h"
 #include "cost/pipeline_buffers.h"
+#include "cost/rails.h"
 #include "cost/schedules.h"
 #include "cost/state.h"
 #include "formula/registry.h"
@@ -29,8 +31,10 @@ using AllFormulas = FormulaList<
     RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
     AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage, BackwardWindow,
     ExposedTime,
-    RequiredBandwidth,                                                                 //
-    GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
+    RequiredBandwidth,  //
+    GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime, LaunchFloor,
+    StragglerWait, OptimizerTime, ModelFlops,  //
+    CollectiveOverhead, TokenExchange,         //
     PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble, InFlightV,
     InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
     KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead, DecodeKvRead,

@@ -1,7 +1,10 @@
-// Time of one layer: matrix products, attention core, memory-bound passes, its collectives.
+// Time of one layer's kernels: matrix products, attention core, memory-bound passes, what is done again.
 #include "estimate/layer_time.h"
 
-#include "cost/group_collectives.h"
+#include <cmath>
+
+#include "cost/kernels.h"
+#include "estimate/plan_leaves.h"
 
 namespace shardplan {
 namespace {
@@ -12,10 +15,8 @@ double d(std::int64_t v) { return static_cast<double>(v); }
 constexpr double kNormPasses = 2, kResidualPasses = 3;
 // Rotary embedding reads and writes query, key and value.
 constexpr double kRotaryPasses = 2;
-// Routed tokens are written and read by the permutation and again by its inverse.
-constexpr double kPermutePasses = 4;
-// The backward pass of a memory-bound kernel reads its input and the gradient, and writes one.
-constexpr double kBackwardPasses = 2;
+// The backward pass launches a kernel for each of the two gradients.
+constexpr double kBackwardKernels = 2;
 // Kernels of a layer's forward pass: attention block, MLP, routed experts, recurrent mixer.
 constexpr double kAttentionKernels = 14, kMlpKernels = 8, kMoeKernels = 25, kRecurrentKernels = 15;
 // Reads and writes of a logit in the loss: cast, maximum, exponential sum, gradient.
@@ -58,34 +59,60 @@ FlopsPerSecond<N> reached(const Device& device, Precision precision, const Sourc
          leaf<N>("share of the peak that is reached", efficiency.value, efficiency.source);
 }
 
+template <class N, class Q>
+auto told(const char* what, const Sourced<Q>& constant) {
+  return leaf<N>(what, constant.value, constant.source);
+}
+
 }  // namespace
 
 template <class N>
-Estimator::Rates<N>::Rates(const Device& device, Precision precision)
-    : gemm(reached<N>(device, precision, share(device.efficiency.gemm, precision))),
-      logits(reached<N>(device, sixteen_bit(device), share(device.efficiency.gemm, sixteen_bit(device)))),
-      attention(reached<N>(device, sixteen_bit(device), device.efficiency.attention)),
-      k_half(leaf<N>("inner dimension at half rate", share(device.efficiency.gemm_k_half, precision).value,
-                     share(device.efficiency.gemm_k_half, precision).source)),
-      element(leaf<N>("bytes of an operand", operand_bytes(precision), name(precision))),
-      activation(leaf<N>("bytes of an activation", bytes(2), "16-bit activations")),
-      memory(leaf<N>("HBM bandwidth", device.memory_bandwidth.value, device.memory_bandwidth.source) *
-             leaf<N>("share of HBM bandwidth reached", device.efficiency.memory.value,
-                     device.efficiency.memory.source)),
-      launch(leaf<N>("launch time of a kernel", device.efficiency.kernel_launch.value,
-                     device.efficiency.kernel_launch.source)) {}
+Estimator::Rates<N>::Products::Products(const Question& question, Precision precision)
+    : rate(reached<N>(question.cluster.device, precision,
+                      share(question.cluster.device.efficiency.gemm, precision)) *
+           told<N>("rate of the framework's products", question.framework.timing.gemm)),
+      k_half(told<N>("inner dimension at half rate",
+                     share(question.cluster.device.efficiency.gemm_k_half, precision))),
+      element(leaf<N>("bytes of an operand", operand_bytes(precision), name(precision))) {}
 
 template <class N>
-Seconds<N> Estimator::gemm_time(const Rates<N>& rates, double groups, const Ratio<N>& m, const Ratio<N>& n,
+Estimator::Rates<N>::Rates(const Question& question)
+    : low(question, question.workload.precision),
+      full(question, sixteen_bit(question.cluster.device)),
+      attention(reached<N>(question.cluster.device, sixteen_bit(question.cluster.device),
+                           question.cluster.device.efficiency.attention)),
+      activation(leaf<N>("bytes of an activation", bytes(2), "16-bit activations")),
+      memory(told<N>("HBM bandwidth", question.cluster.device.memory_bandwidth) *
+             told<N>("share of HBM bandwidth reached", question.cluster.device.efficiency.memory)),
+      launch(told<N>("launch time of a kernel", question.cluster.device.efficiency.kernel_launch) *
+             told<N>("host time of the framework", question.framework.timing.kernels)),
+      tile_columns(told<N>("columns of the widest tile", question.cluster.device.law.tile_columns)),
+      processors(
+          leaf<N>("streaming multiprocessors",
+                  question.cluster.device.sm_count ? question.cluster.device.sm_count->value : ratio(1),
+                  question.cluster.device.sm_count ? question.cluster.device.sm_count->source : Source{})),
+      wave_share(told<N>("share of the time that waves stretch", question.cluster.device.law.wave_share)),
+      elementwise(told<N>("memory traffic over fused kernels", question.framework.timing.elementwise)) {}
+
+template <class N>
+Seconds<N> Estimator::gemm_time(const Rates<N>& rates, const typename Rates<N>::Products& products,
+                                double groups, const Ratio<N>& m, const Ratio<N>& n,
                                 const Ratio<N>& k) const {
-  return call<GemmTime>(GemmTime::In<N>{leaf<N>("groups", groups, "experts on the rank"), m, n, k, rates.gemm,
-                                        rates.k_half, rates.element, rates.memory});
+  const Ratio<N> count = leaf<N>("groups", groups, "experts or heads on the rank");
+  Ratio<N> tiles(N(1.0));
+  if (value_of(rates.wave_share) > 0) {
+    tiles = call<TileSlowdown>(
+        TileSlowdown::In<N>{count, m, n, rates.tile_columns, rates.processors, rates.wave_share});
+  }
+  return call<GemmTime>(
+      GemmTime::In<N>{count, m, n, k, products.rate, products.k_half, tiles, products.element, rates.memory});
 }
 
 template <class N>
 void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
                           LayerTime<N>& layer) const {
   const Ratio<N> t = micro_batch_tokens<N>(plan), routed = routed_tokens<N>(plan);
+  const Sourced<Ratio<>>& few_rows = question_.cluster.device.law.expert_rows_half;
   for (const Gemm& gemm : ops.gemms) {
     const bool expert = gemm.cut == GemmCut::kExpertColumn || gemm.cut == GemmCut::kExpertRow;
     const double split = expert ? plan.etp : (gemm.cut == GemmCut::kWhole ? 1 : plan.tp);
@@ -100,67 +127,173 @@ void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>&
     if (expert)
       rows = routed * leaf<N>("rows of one expert for each routed token", ops.top_k * plan.etp / groups,
                               "balanced routing");
-    const Seconds<N> forward = gemm_time<N>(rates, groups, rows, out, in);
-    const Seconds<N> weight = gemm_time<N>(rates, groups, in, out, rows);
+    Seconds<N> forward = gemm_time<N>(rates, rates.low, groups, rows, out, in);
+    Seconds<N> weight = gemm_time<N>(rates, rates.low, groups, in, out, rows);
+    Seconds<N> input = gemm_time<N>(rates, rates.low, groups, rows, in, out);
+    if (expert && few_rows.value.raw() > 0) {
+      const Ratio<N> factor =
+          call<FewRows>(FewRows::In<N>{rows, told<N>("rows of an expert at half the rate", few_rows)});
+      forward = forward * factor;
+      weight = weight * factor;
+      input = input * factor;
+    }
     layer.gemm_forward += forward;
-    layer.gemm_backward += gemm_time<N>(rates, groups, rows, in, out) + weight;
+    layer.gemm_backward += input + weight;
     layer.gemm_weight += weight;
     if ((gemm.modules & plan.recompute.modules) != 0) layer.recompute += forward;
   }
 }
 
+/// Attention whose scores are never stored: one kernel a direction.
+template <class N>
+Seconds<N> Estimator::fused_attention(const Plan& plan, const LayerOps& ops, const Rates<N>& rates) const {
+  const KernelLaw& law = question_.cluster.device.law;
+  const double sequence = d(question_.workload.sequence);
+  const Ratio<N> t = micro_batch_tokens<N>(plan), one(N(1.0));
+  const Ratio<N> heads = leaf<N>("heads on the rank", ops.heads / plan.tp, model_source_),
+                 dims = leaf<N>("dimensions of a head", ops.qk_dim + ops.value_dim, model_source_);
+  FlopsPerSecond<N> rate = rates.attention;
+  constexpr double kNarrow = 64;
+  if (ops.qk_dim <= kNarrow) rate = rate * told<N>("rate of narrow heads", law.narrow_heads);
+  if (question_.framework.timing.older_attention.value > ratio(0)) {
+    rate = rate * told<N>("rate of kernels for the generation before", law.older_attention);
+  }
+  const auto kernel = [&](const char* what, double keys, double met) {
+    return call<AttentionTime>(AttentionTime::In<N>{t, leaf<N>(what, keys, "workload"), heads, dims,
+                                                    leaf<N>("share of keys met", met, "causal mask"), rate});
+  };
+  Seconds<N> time = kernel("sequence", sequence, work::kCausalShare);
+  if (ops.attended > 0 && ops.attended < sequence) {
+    const Ratio<N> saved = told<N>("work outside the window that kernels skip", law.window_saved);
+    time = kernel("window", ops.attended, 1) * saved + time * (one - saved);
+  }
+  if (law.attention_rows_half.value.raw() > 0) {
+    time = time * call<FewRows>(FewRows::In<N>{
+                      leaf<N>("queries of a sequence on the rank", sequence / plan.cp, "workload"),
+                      told<N>("queries at half the rate", law.attention_rows_half)});
+  }
+  return time;
+}
+
+/// Two batched products over the whole square, and passes over the scores between them.
+template <class N>
+Seconds<N> Estimator::stored_attention(const Plan& plan, const LayerOps& ops, const Rates<N>& rates) const {
+  const KernelLaw& law = question_.cluster.device.law;
+  const Ratio<N> keys = leaf<N>("sequence", d(question_.workload.sequence), "workload");
+  const Ratio<N> queries = keys / degree<N>("context-parallel degree", plan.cp);
+  const Ratio<N> heads = leaf<N>("heads on the rank", ops.heads / plan.tp, model_source_);
+  const double batches = plan.micro_batch * ops.heads / plan.tp;
+  const auto dims = [&](double of_head) { return leaf<N>("dimensions of a head", of_head, model_source_); };
+  Seconds<N> products = gemm_time<N>(rates, rates.full, batches, queries, keys, dims(ops.qk_dim)) +
+                        gemm_time<N>(rates, rates.full, batches, queries, dims(ops.value_dim), keys);
+  constexpr double kAligned = 8;
+  if (std::fmod(ops.qk_dim, kAligned) != 0) {
+    products = products / told<N>("rate of unaligned heads", law.unaligned_heads);
+  }
+  return products + call<ScorePasses>(ScorePasses::In<N>{micro_batch_tokens<N>(plan), keys, heads,
+                                                         told<N>("passes over scores", law.score_passes),
+                                                         rates.activation, rates.memory});
+}
+
 template <class N>
 void Estimator::add_attention(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
                               LayerTime<N>& layer) const {
-  const Ratio<N> t = micro_batch_tokens<N>(plan);
-  if (ops.has_attention_core) {
-    const double sequence = d(question_.workload.sequence);
-    const bool windowed = ops.attended > 0 && ops.attended < sequence;
-    layer.attention_forward = call<AttentionTime>(AttentionTime::In<N>{
-        t, leaf<N>(windowed ? "window" : "sequence", windowed ? ops.attended : sequence, "workload"),
-        leaf<N>("heads on the rank", ops.heads / plan.tp, model_source_),
-        leaf<N>("dimensions of a head", ops.qk_dim + ops.value_dim, model_source_),
-        leaf<N>("share of keys met", windowed ? 1.0 : work::kCausalShare, "causal mask"), rates.attention});
+  const KernelLaw& law = question_.cluster.device.law;
+  if (ops.has_attention_core && question_.workload.kernels.fused_attention) {
+    layer.attention_forward = fused_attention<N>(plan, ops, rates);
+    layer.attention_backward =
+        layer.attention_forward * Ratio<N>(N(work::kAttentionBackward)) /
+        told<N>("rate of the backward kernel over the forward", law.attention_backward);
+  } else if (ops.has_attention_core) {
+    layer.attention_forward = stored_attention<N>(plan, ops, rates);
+    layer.attention_backward = 2.0 * layer.attention_forward;
   } else if (ops.linear_state_flops > 0) {
-    layer.attention_forward = t *
+    layer.attention_forward = micro_batch_tokens<N>(plan) *
                               leaf<N>("FLOP of the recurrent state a token",
                                       flops(ops.linear_state_flops / plan.tp), model_source_) /
                               rates.attention;
+    layer.attention_backward = layer.attention_forward * Ratio<N>(N(work::kAttentionBackward));
   }
-  layer.attention_backward = layer.attention_forward * Ratio<N>(N(work::kAttentionBackward));
+}
+
+/// Elements a token that a layer's memory-bound kernels read and write inside the tensor-parallel region.
+template <class N>
+Ratio<N> Estimator::inner_elements(const Plan& plan, const LayerOps& ops) const {
+  const KernelLaw& law = question_.cluster.device.law;
+  const auto count = [&](const char* what, double width) { return leaf<N>(what, width, model_source_); };
+  const Ratio<N> tensor = degree<N>("tensor-parallel degree", plan.tp);
+  double inner = kRotaryPasses * (ops.query_width + ops.kv_width) + ops.mixer_extra_width;
+  if (ops.mlp_matrices > 0) inner += (ops.mlp_matrices + 1) * (ops.mlp_width + ops.shared_width);
+  Ratio<N> sum = count("inner elements read and written a token", inner) / tensor;
+  if (ops.linear_state_flops > 0 && law.scan_passes.value > ratio(0)) {
+    sum += told<N>("passes of the recurrent scan", law.scan_passes) * count("inner width", ops.value_width) /
+           tensor;
+  }
+  if (ops.experts == 0) return sum;
+  // Rows of routed tokens, spread over the tokens of the micro-batch.
+  Ratio<N> row =
+      told<N>("passes over routed rows", law.permute_passes) * count("routed width", ops.routed_width) +
+      count("expert width read and written", (ops.mlp_matrices + 1) * ops.expert_width);
+  if (ops.biased_experts) {
+    row += told<N>("passes over biased experts", law.biased_expert_passes) *
+           count("expert width", ops.expert_width);
+  }
+  return sum + row * count("experts a token", ops.top_k) / sequence_share<N>(plan);
+}
+
+/// Inputs of low-precision products, read in 16 bits and written again.
+template <class N>
+Seconds<N> Estimator::cast_time(const Plan& plan, const LayerOps& ops, const Rates<N>& rates) const {
+  const Precision precision = question_.workload.precision;
+  const Sourced<Ratio<>>& passes = question_.cluster.device.law.cast_passes;
+  if ((precision != Precision::kFp8 && precision != Precision::kFp4) || passes.value.raw() <= 0) return {};
+  const double hidden = d(question_.model.hidden), sharers = plan.sequence_parallel ? plan.tp : 1;
+  double elements = hidden + ops.value_width / plan.tp;
+  if (ops.mlp_width > 0) elements += hidden + ops.mlp_width / plan.tp;
+  if (ops.experts > 0) elements += ops.top_k / sharers * (ops.routed_width + ops.expert_width);
+  // fp4 is scaled in smaller blocks and keeps a second, transposed copy.
+  constexpr double kFp4 = 1.5, kReadAndWrite = 2;
+  return call<CastTime>(CastTime::In<N>{
+      micro_batch_tokens<N>(plan), leaf<N>("elements cast a token", elements, model_source_),
+      told<N>("passes of a cast", passes) *
+          leaf<N>("read and write, by precision", kReadAndWrite * (precision == Precision::kFp4 ? kFp4 : 1.0),
+                  name(precision)),
+      rates.activation, rates.memory});
 }
 
 template <class N>
 void Estimator::add_memory_bound(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
                                  LayerTime<N>& layer) const {
+  const KernelLaw& law = question_.cluster.device.law;
+  const Timing& timing = question_.framework.timing;
   double passes = kNormPasses + kResidualPasses,
          kernels = ops.has_attention_core ? kAttentionKernels : kRecurrentKernels;
-  double inner = kRotaryPasses * (ops.query_width + ops.kv_width) + ops.mixer_extra_width;
   if (ops.mlp_matrices > 0) {
     passes += kNormPasses + kResidualPasses;
-    inner += (ops.mlp_matrices + 1) * (ops.mlp_width + ops.shared_width);
     kernels += ops.experts > 0 ? kMoeKernels : kMlpKernels;
   }
-  inner /= plan.tp;
-  const double sharers = plan.sequence_parallel ? plan.tp : 1;
+  const Seconds<N> kernel =
+      call<MemoryBoundTime>(MemoryBoundTime::In<N>{
+          micro_batch_tokens<N>(plan),
+          leaf<N>("passes over the residual stream", passes, "norms and residual adds"),
+          leaf<N>("hidden size", d(question_.model.hidden), model_source_), sequence_share<N>(plan),
+          inner_elements<N>(plan, ops), rates.activation, rates.memory}) *
+      rates.elementwise;
+  const Seconds<N> cast = cast_time<N>(plan, ops, rates);
+  layer.memory_forward = kernel + cast;
+  // Inputs and gradients are cast, in both layouts.
+  layer.memory_backward = kernel * told<N>("backward traffic over forward", law.backward_passes) + 2.0 * cast;
   if (ops.experts > 0) {
-    // Rows of routed tokens, spread over the tokens of the micro-batch.
-    const double rows = ops.top_k / sharers;
-    inner += rows * (kPermutePasses * d(question_.model.hidden) + (ops.mlp_matrices + 1) * ops.expert_width);
+    const bool graphed = question_.workload.kernels.captured_graphs;
+    layer.routing =
+        told<N>("routing and host synchronisation", graphed ? timing.moe_layer_graphed : timing.moe_layer);
   }
-  layer.memory_forward = call<MemoryBoundTime>(
-      MemoryBoundTime::In<N>{micro_batch_tokens<N>(plan),
-                             leaf<N>("passes over the residual stream", passes, "norms and residual adds"),
-                             leaf<N>("hidden size", d(question_.model.hidden), model_source_),
-                             leaf<N>("sequence-parallel degree", sharers, "plan"),
-                             leaf<N>("inner elements read and written a token", inner, model_source_),
-                             rates.activation, rates.memory});
-  layer.memory_backward = layer.memory_forward * Ratio<N>(N(kBackwardPasses));
   const auto idle = [&](const Seconds<N>& device, double count) {
     return call<LaunchFloor>(
         LaunchFloor::In<N>{device, leaf<N>("kernels", count, "kernels of one layer"), rates.launch});
   };
-  layer.launch = idle(layer.forward(), kernels) + idle(layer.backward(), kBackwardPasses * kernels);
+  layer.launch_forward = idle(layer.forward() + layer.routing, kernels);
+  layer.launch_backward = idle(layer.backward() + layer.routing, kBackwardKernels * kernels);
 }
 
 /// Forward work that the backward pass does again. The matrix products of modules are counted where they are.
@@ -169,7 +302,13 @@ void Estimator::add_recompute(const Plan& plan, const LayerOps& ops, const Rates
                               LayerTime<N>& layer) const {
   const Recompute& again = plan.recompute;
   if (again.whole_layers()) {
-    layer.recompute = layer.forward() + layer.tensor + layer.expert + layer.context_forward_exposed;
+    layer.recompute = layer.forward_pass();
+    return;
+  }
+  if (keeps_selective_products(plan)) {
+    const Sourced<Ratio<>>& kept = question_.framework.buffers.selective_products;
+    layer.recompute =
+        layer.memory_forward + layer.gemm_forward * (Ratio<N>(N(1.0)) - told<N>("products kept", kept));
     return;
   }
   if (again.has(Module::kCoreAttention)) layer.recompute += layer.attention_forward;
@@ -185,65 +324,25 @@ void Estimator::add_recompute(const Plan& plan, const LayerOps& ops, const Rates
   }
   if (mlp) inner += (ops.mlp_matrices + 1) * ops.mlp_width / plan.tp;
   if (shared) inner += (ops.mlp_matrices + 1) * ops.shared_width / plan.tp;
-  if (whole_moe) inner += ops.top_k / sharers * kPermutePasses * d(question_.model.hidden);
   if (moe && (whole_moe || again.has(Module::kMoeActivation))) {
     inner += ops.top_k / sharers * (ops.mlp_matrices + 1) * ops.expert_width;
   }
-  layer.recompute += call<MemoryBoundTime>(MemoryBoundTime::In<N>{
-      micro_batch_tokens<N>(plan), leaf<N>("passes over the residual stream", passes, "recomputed norms"),
-      leaf<N>("hidden size", d(question_.model.hidden), model_source_),
-      leaf<N>("sequence-parallel degree", sharers, "plan"),
-      leaf<N>("inner elements read and written a token", inner, model_source_), rates.activation,
-      rates.memory});
-  if (whole_moe) layer.recompute += layer.expert;
+  Ratio<N> elements = leaf<N>("inner elements read and written a token", inner, model_source_);
+  if (whole_moe) {
+    elements +=
+        told<N>("passes over routed rows", question_.cluster.device.law.permute_passes) *
+        leaf<N>("routed width of the rank's rows", ops.top_k / sharers * ops.routed_width, model_source_);
+  }
+  layer.recompute +=
+      call<MemoryBoundTime>(MemoryBoundTime::In<N>{
+          micro_batch_tokens<N>(plan), leaf<N>("passes over the residual stream", passes, "recomputed norms"),
+          leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+          leaf<N>("sequence-parallel degree", sharers, "plan"), elements, rates.activation, rates.memory}) *
+      rates.elementwise;
+  if (whole_moe) layer.recompute += layer.expert_exposed;
   // A layer's collective of the MLP is one of its two of each direction.
-  if (mlp || shared || (whole_moe && plan.etp > 1)) layer.recompute += layer.tensor / Ratio<N>(N(2.0));
-}
-
-template <class N>
-void Estimator::add_layer_collectives(const Plan& plan, const LayerOps& ops,
-                                      const std::vector<Link<N>>& links, LayerTime<N>& layer,
-                                      TimeBreakdown<N>& time) const {
-  const Cluster& cluster = question_.cluster;
-  const Bytes<N> element = leaf<N>("bytes of an activation", bytes(2), "16-bit activations");
-  const Ratio<N> t = micro_batch_tokens<N>(plan),
-                 hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
-  const auto record = [&](Axis axis, const GroupCost<N>& cost, const Bytes<N>& size,
-                          const Seconds<N>& window) {
-    time.axis(axis) = {cost, window, value_of(size), time.axis(axis).occurrences};
-  };
-  if (plan.tp > 1) {
-    const Bytes<N> size = named("activation of one micro-batch", t * hidden * element);
-    const auto cost = group_collective<N>(Collective::kAllReduce, size, links, cluster, tensor_group(plan));
-    // One for the mixer, one for the MLP; experts without their own tensor parallelism need none.
-    const bool mlp = ops.mlp_matrices > 0 && (ops.experts == 0 || ops.shared_width > 0 || plan.etp > 1);
-    const double each = mlp ? 2 : 1;
-    layer.tensor = cost.cost.total() * Ratio<N>(N(each));
-    record(Axis::kTensor, cost, size, Seconds<N>(N(0.0)));
-  }
-  if (ops.experts > 0 && plan.ep > 1) {
-    const Bytes<N> size =
-        named("routed tokens", routed_tokens<N>(plan) * leaf<N>("experts a token", ops.top_k, model_source_) *
-                                   hidden * element);
-    const auto cost = group_collective<N>(Collective::kAllToAll, size, links, cluster, expert_group(plan));
-    layer.expert = 2.0 * cost.cost.total();  // dispatch and combine
-    record(Axis::kExpert, cost, size, Seconds<N>(N(0.0)));
-  }
-  if (plan.cp > 1 && ops.has_attention_core) {
-    // The ring passes every rank's keys and values to all others: an all-gather in cp - 1 sends.
-    const Bytes<N> size = named("keys and values of the sequence",
-                                t * leaf<N>("key and value width", ops.kv_width / plan.tp, model_source_) *
-                                    element * leaf<N>("context-parallel degree", plan.cp, "plan"));
-    const auto cost = group_collective<N>(Collective::kAllGather, size, links, cluster, context_group(plan));
-    layer.context_forward = cost.cost.total();
-    layer.context_backward = 2.0 * cost.cost.total();  // keys and values again, and their gradients
-    const auto exposed = [&](const Seconds<N>& ring, const Seconds<N>& window) {
-      return call<ExposedTime>(ExposedTime::In<N>{ring, window, contention<N>()});
-    };
-    layer.context_forward_exposed = exposed(layer.context_forward, layer.attention_forward);
-    layer.context_backward_exposed = exposed(layer.context_backward, layer.attention_backward);
-    record(Axis::kContext, cost, size, layer.attention_forward);
-  }
+  if (mlp || shared || (whole_moe && plan.etp > 1))
+    layer.recompute += layer.tensor_forward_exposed / Ratio<N>(N(2.0));
 }
 
 template <class N>
@@ -267,8 +366,7 @@ void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>&
   const Ratio<N> out = leaf<N>("vocabulary on the rank", d(question_.model.vocab) / plan.tp, model_source_);
   const Ratio<N> in = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
   const auto product = [&](const Ratio<N>& m, const Ratio<N>& n, const Ratio<N>& k) {
-    return call<GemmTime>(GemmTime::In<N>{leaf<N>("groups", 1, "head"), m, n, k, rates.logits, rates.k_half,
-                                          rates.activation, rates.memory});
+    return gemm_time<N>(rates, rates.full, 1, m, n, k);
   };
   const Seconds<N> loss =
       named("passes over the logits", t * out * Ratio<N>(N(kLogitPasses)) * rates.activation / rates.memory);

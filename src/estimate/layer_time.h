@@ -9,16 +9,23 @@ namespace shardplan {
 /// Speeds of the device in the question's precision, ready as formula inputs.
 template <class N>
 struct Estimator::Rates {
-  FlopsPerSecond<N> gemm;
-  FlopsPerSecond<N> logits;  // 16-bit whatever the precision
+  /// Of matrix products in one precision.
+  struct Products {
+    FlopsPerSecond<N> rate;
+    Ratio<N> k_half;
+    Bytes<N> element;
+    Products(const Question& question, Precision precision);
+  };
+  Products low;   // of the layers
+  Products full;  // 16-bit whatever the precision: the head, stored scores
   FlopsPerSecond<N> attention;
-  Ratio<N> k_half;
-  Bytes<N> element;     // of a GEMM operand
   Bytes<N> activation;  // 16-bit
   BytesPerSecond<N> memory;
   Seconds<N> launch;
+  Ratio<N> tile_columns, processors, wave_share;
+  Ratio<N> elementwise;  // memory traffic over that of fused kernels
 
-  Rates(const Device& device, Precision precision);
+  explicit Rates(const Question& question);
 };
 
 template <class N>
@@ -27,20 +34,28 @@ struct Estimator::LayerTime {
   Seconds<N> gemm_weight{};  // part of gemm_backward: gradients of the weights
   Seconds<N> attention_forward{}, attention_backward{};
   Seconds<N> memory_forward{}, memory_backward{};
-  Seconds<N> launch{};
-  Seconds<N> tensor{};                                               // collectives of one direction
-  Seconds<N> expert{};                                               // all-to-alls of one direction
+  Seconds<N> launch_forward{}, launch_backward{};  // the device waiting for the host
+  Seconds<N> routing{};                            // fixed time of experts, one direction
+  Seconds<N> tensor_forward{}, tensor_backward{};  // collectives
+  Seconds<N> tensor_forward_exposed{}, tensor_backward_exposed{};
+  Seconds<N> expert{}, expert_exposed{};                             // all-to-alls of one direction
   Seconds<N> context_forward{}, context_backward{};                  // ring traffic
   Seconds<N> context_forward_exposed{}, context_backward_exposed{};  // beyond the attention it hides under
   Seconds<N> recompute{};
 
   Seconds<N> forward() const { return gemm_forward + attention_forward + memory_forward; }
   Seconds<N> backward() const { return gemm_backward + attention_backward + memory_backward; }
-  /// Everything that this layer takes from a micro-batch's pass over its rank.
-  Seconds<N> total() const {
-    return forward() + backward() + launch + recompute + 2.0 * tensor + 2.0 * expert +
-           context_forward_exposed + context_backward_exposed;
+  /// What the forward pass takes of a micro-batch's pass over its rank.
+  Seconds<N> forward_pass() const {
+    return forward() + launch_forward + routing + tensor_forward_exposed + expert_exposed +
+           context_forward_exposed;
   }
+  Seconds<N> backward_pass() const {
+    return backward() + launch_backward + routing + recompute + tensor_backward_exposed + expert_exposed +
+           context_backward_exposed;
+  }
+  /// Everything that this layer takes from a micro-batch's pass over its rank.
+  Seconds<N> total() const { return forward_pass() + backward_pass(); }
 };
 
 }  // namespace shardplan

@@ -1,4 +1,5 @@
 // Time of a step: layers over micro-batches and stages, bubble, data parallelism, optimizer.
+#include "cost/kernels.h"
 #include "cost/pipeline.h"
 #include "cost/schedules.h"
 #include "estimate/layer_time.h"
@@ -24,61 +25,6 @@ const std::vector<Link<Traced>>& Estimator::links<Traced>() const {
   return traced_links_;
 }
 
-template <class N>
-void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links,
-                                  const Seconds<N>& forward, const Seconds<N>& backward,
-                                  TimeBreakdown<N>& time) const {
-  const Cluster& cluster = question_.cluster;
-  double expert_count = 0;
-  const double dense_count = stage_parameters(plan, 0, expert_count);
-  const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
-  const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
-  const auto both = [&](Collective kind, Bytes<> width, const Source& source) {
-    const Bytes<N> each = leaf<N>("bytes sent for each parameter", width, source);
-    const Bytes<N> dense = leaf<N>("dense parameters on the rank", dense_count, model_source_) * each;
-    GroupCost<N> cost = group_collective<N>(kind, dense, links, cluster, dense_shard_group(plan));
-    if (expert_count > 0) {
-      const Bytes<N> expert = leaf<N>("expert parameters on the rank", expert_count, model_source_) * each;
-      const GroupCost<N> more = group_collective<N>(kind, expert, links, cluster, expert_shard_group(plan));
-      cost += more;
-    }
-    return cost;
-  };
-  TimeEntry<N>& entry = time[TimeTerm::kData];
-  AxisCost<N>& axis = time.axis(Axis::kData);
-  const auto add = [&](const GroupCost<N>& cost, const Seconds<N>& window, double times) {
-    const Ratio<N> repeat = leaf<N>("times in a step", times, "plan");
-    const Seconds<N> total = cost.cost.total();
-    const Seconds<N> exposed = call<ExposedTime>(ExposedTime::In<N>{total, window, contention<N>()});
-    entry.time += total * repeat;
-    entry.hidden += (total - exposed) * repeat;
-  };
-  const auto note = [&](const GroupCost<N>& cost, const Seconds<N>& window, double times, double size) {
-    axis = {cost, window, size, times};
-  };
-  const double micro_batches = plan.grad_accumulation;
-  const double parameters = dense_count + expert_count;
-  const double gradient_bytes = parameters * kept.gradient.value.raw();
-  if (shards.weights) {
-    // Full sharding: weights are gathered for each pass, gradients reduced in each backward pass.
-    const auto gather = both(Collective::kAllGather, gathered_weight().value, gathered_weight().source);
-    auto reduce = both(Collective::kReduceScatter, kept.gradient.value, kept.gradient.source);
-    add(gather, forward, micro_batches);
-    reduce += gather;
-    add(reduce, backward, micro_batches);
-    note(reduce, backward, micro_batches, gradient_bytes + parameters * gathered_weight().value.raw());
-    return;
-  }
-  const bool sharded = shards.gradients || shards.optimizer;
-  const auto reduce = both(sharded ? Collective::kReduceScatter : Collective::kAllReduce, kept.gradient.value,
-                           kept.gradient.source);
-  const double times = shards.gradients ? micro_batches : 1;
-  add(reduce, backward, times);
-  note(reduce, backward, times, gradient_bytes);
-  if (sharded)
-    add(both(Collective::kAllGather, gathered_weight().value, gathered_weight().source), forward, 1);
-}
-
 /// A kind's layers, over the micro-batches of the average stage, by kind of work.
 template <class N>
 void Estimator::add_layer_terms(const LayerTime<N>& l, const Ratio<N>& n, const Ratio<N>& passes,
@@ -94,9 +40,11 @@ void Estimator::add_layer_terms(const LayerTime<N>& l, const Ratio<N>& n, const 
   add(TimeTerm::kMemoryBound, weigh(l.memory_forward + l.memory_backward),
       weigh(l.memory_forward + l.memory_backward));
   add(TimeTerm::kRecompute, weigh(l.recompute), weigh(l.recompute));
-  add(TimeTerm::kLaunch, weigh(l.launch), weigh(l.launch));
-  add(TimeTerm::kTensor, weigh(2.0 * l.tensor), weigh(2.0 * l.tensor));
-  add(TimeTerm::kExpert, weigh(2.0 * l.expert), weigh(2.0 * l.expert));
+  add(TimeTerm::kLaunch, weigh(l.launch_forward + l.launch_backward + 2.0 * l.routing),
+      weigh(l.launch_forward + l.launch_backward + 2.0 * l.routing));
+  add(TimeTerm::kTensor, weigh(l.tensor_forward + l.tensor_backward),
+      weigh(l.tensor_forward_exposed + l.tensor_backward_exposed));
+  add(TimeTerm::kExpert, weigh(2.0 * l.expert), weigh(2.0 * l.expert_exposed));
   add(TimeTerm::kContext, weigh(l.context_forward + l.context_backward),
       weigh(l.context_forward_exposed + l.context_backward_exposed));
 }
@@ -104,7 +52,7 @@ void Estimator::add_layer_terms(const LayerTime<N>& l, const Ratio<N>& n, const 
 template <class N>
 TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   TimeBreakdown<N> time;
-  const Rates<N> rates(question_.cluster.device, question_.workload.precision);
+  const Rates<N> rates(question_);
   const auto& tier_links = links<N>();
   const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
   const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
@@ -113,7 +61,7 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   const bool splits = splits_backward(plan.schedule);
   StagePasses<N> passes_split;
   Seconds<N> all_layers{}, forward{}, backward{};
-  std::array<double, kDistinctLayersMax> slow{};  // seconds of one layer of each kind, for the slowest stage
+  PassTimes by_pass;
   std::array<double, kAxisCount> occurrences{};
   for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
     const double count = d(kinds_.count(k, 0, layers));
@@ -127,13 +75,15 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
     all_layers += l.total() * n;
     forward += l.forward() * n;
     backward += (l.backward() + l.recompute) * n;
-    slow[k] = value_of(l.total());
+    const double weight = splits ? value_of(l.gemm_weight) : 0;
+    by_pass.layers[k] = {value_of(l.forward_pass()), value_of(l.backward_pass()) - weight, weight};
     if (splits) {
-      passes_split.forward += (l.forward() + l.tensor + l.expert + l.context_forward_exposed) * n;
+      passes_split.forward += l.forward_pass() * n;
       passes_split.weight += l.gemm_weight * n;
     }
     const double per_step = count * plan.grad_accumulation / plan.pp;
-    if (value_of(l.tensor) > 0) occurrences[static_cast<std::size_t>(Axis::kTensor)] += 2 * 2 * per_step;
+    if (value_of(l.tensor_forward) > 0)
+      occurrences[static_cast<std::size_t>(Axis::kTensor)] += 2 * 2 * per_step;
     if (value_of(l.expert) > 0) occurrences[static_cast<std::size_t>(Axis::kExpert)] += 2 * 2 * per_step;
     if (value_of(l.context_forward) > 0)
       occurrences[static_cast<std::size_t>(Axis::kContext)] += (1 + 2) * per_step;
@@ -153,37 +103,74 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
     passes_split.weight =
         named("weight gradients of the average stage", (passes_split.weight + head_weight) / stages);
   }
-  add_pipeline<N>(plan, slow, head, passes_split, time);
+  const double weight = splits ? value_of(head_weight) : 0;
+  by_pass.head = {value_of(head_forward), value_of(head_backward) - weight, weight};
+  add_pipeline<N>(plan, by_pass, passes_split, time);
 
   if (dense_shard_group(plan).count > 1) {
     add_data_parallel<N>(plan, tier_links, forward / stages, backward / stages, time);
   }
   if (plan.schedule == Schedule::kDualPipe) add_twin_reduction<N>(plan, time);
-  double expert_count = 0;
-  const double dense_count = stage_parameters(plan, 0, expert_count);
-  const bool sharded = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].optimizer;
-  const double updated = sharded ? dense_count / d(dense_shard_group(plan).count) +
-                                       expert_count / d(expert_shard_group(plan).count)
-                                 : dense_count + expert_count;
-  const Seconds<N> update = call<OptimizerTime>(
-      OptimizerTime::In<N>{leaf<N>("parameters this rank updates", updated, model_source_), rates.memory});
-  time[TimeTerm::kOptimizer].time += update;
+  add_optimizer<N>(plan, rates, time);
+  add_overheads<N>(plan, time);
   return time;
 }
 
-double Estimator::slowest_rank(const Plan& plan, const std::array<double, kDistinctLayersMax>& layer_seconds,
-                               double head) const {
-  const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
+template <class N>
+void Estimator::add_optimizer(const Plan& plan, const Rates<N>& rates, TimeBreakdown<N>& time) const {
+  double expert = 0;
+  const double dense = stage_parameters(plan, 0, expert);
+  const bool sharded = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].optimizer;
+  const double copies = d(question_.workload.optimizer_instances);
+  const double updated =
+      sharded
+          ? (dense / d(dense_shard_group(plan).count) + expert / d(expert_shard_group(plan).count)) * copies
+          : dense + expert;
+  time[TimeTerm::kOptimizer].time += call<OptimizerTime>(
+      OptimizerTime::In<N>{leaf<N>("parameters this rank updates", updated, model_source_), rates.memory});
+}
+
+/// What a step takes beyond the work: the engine's time a micro-batch, waiting for the slowest rank, a fixed
+/// time.
+template <class N>
+void Estimator::add_overheads(const Plan& plan, TimeBreakdown<N>& time) const {
+  const Timing& t = question_.framework.timing;
+  if (t.jitter.value > ratio(0)) {
+    time[TimeTerm::kStragglers].time = call<StragglerWait>(StragglerWait::In<N>{
+        time.total(), leaf<N>("spread of a rank's step", t.jitter.value, t.jitter.source),
+        leaf<N>("ranks", d(question_.cluster.gpus), "question")});
+  }
+  time[TimeTerm::kStep].time = leaf<N>("fixed time of a step", t.step.value, t.step.source);
+  if (plan.pp > 1) {
+    time[TimeTerm::kStep].time +=
+        leaf<N>("engine time of a micro-batch on a stage", t.stage_pass.value, t.stage_pass.source) *
+        (degree<N>("micro-batches", plan.grad_accumulation) + degree<N>("pipeline stages", plan.pp) -
+         Ratio<N>(N(1.0)));
+  }
+}
+
+ChunkTimes Estimator::chunk_times(const Plan& plan, const PassTimes& passes, std::int64_t chunk) const {
+  const LayerRange range =
+      chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, chunk);
+  ChunkTimes sum = chunk + 1 == all_chunks(plan) ? passes.head : ChunkTimes{};
+  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+    const double layers = d(kinds_.count(k, range.first, range.last));
+    sum.forward += layers * passes.layers[k].forward;
+    sum.backward += layers * passes.layers[k].backward;
+    sum.weight += layers * passes.layers[k].weight;
+  }
+  return sum;
+}
+
+double Estimator::slowest_rank(const Plan& plan, const PassTimes& passes) const {
   // Under DualPipe a rank's two stages share the micro-batches.
   const double share = plan.schedule == Schedule::kDualPipe ? 2 : 1;
   double slowest = 0;
   for (int stage = 0; stage < plan.pp; ++stage) {
-    double spent = holds_last_chunk(plan, stage) ? head : 0.0;
+    double spent = 0;
     for (int i = 0; i < chunks_of_rank(plan); ++i) {
-      const LayerRange range = chunk_layers(layers, plan, rank_chunk(plan, stage, i));
-      for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-        spent += d(kinds_.count(k, range.first, range.last)) * layer_seconds[k];
-      }
+      const ChunkTimes chunk = chunk_times(plan, passes, rank_chunk(plan, stage, i));
+      spent += chunk.forward + chunk.backward + chunk.weight;
     }
     slowest = spent / share > slowest ? spent / share : slowest;
   }
@@ -191,8 +178,7 @@ double Estimator::slowest_rank(const Plan& plan, const std::array<double, kDisti
 }
 
 template <class N>
-void Estimator::add_pipeline(const Plan& plan, const std::array<double, kDistinctLayersMax>& layer_seconds,
-                             const Seconds<N>& head, const StagePasses<N>& average,
+void Estimator::add_pipeline(const Plan& plan, const PassTimes& passes, const StagePasses<N>& average,
                              TimeBreakdown<N>& time) const {
   if (plan.pp <= 1) return;
   const auto plan_leaf = [](const char* what, std::int64_t value) { return leaf<N>(what, d(value), "plan"); };
@@ -201,69 +187,55 @@ void Estimator::add_pipeline(const Plan& plan, const std::array<double, kDistinc
                  chunks = plan_leaf("chunks a rank", plan.schedule == Schedule::kZbV ? 2 : plan.interleave);
   const auto add = [&](TimeTerm term, const Seconds<N>& spent) { time[term].time += spent; };
 
-  const double slowest = slowest_rank(plan, layer_seconds, value_of(head));
-  add(TimeTerm::kImbalance,
-      call<StageImbalance>(StageImbalance::In<N>{
-          micro_batches,
-          leaf<N>("one micro-batch on the slowest stage", seconds(slowest), "sum of its layers and head"),
-          average.all}));
-  add(TimeTerm::kBubble, bubble<N>(plan, average));
+  const Seconds<N> slowest = leaf<N>("one micro-batch on the slowest stage",
+                                     seconds(slowest_rank(plan, passes)), "sum of its layers and head");
+  add(TimeTerm::kImbalance, call<StageImbalance>(StageImbalance::In<N>{micro_batches, slowest, average.all}));
+  if (has_stage_path(plan.schedule)) {
+    const PipelinePath path =
+        longest_path(plan, [&](std::int64_t chunk) { return chunk_times(plan, passes, chunk); });
+    const Seconds<N> step = call<PipelineStagePath>(path.in<N>());
+    add(TimeTerm::kBubble, max(step - micro_batches * slowest, Seconds<N>(N(0.0))));
+  } else {
+    add(TimeTerm::kBubble, split_bubble<N>(plan, average));
+  }
 
+  const Timing& timing = question_.framework.timing;
+  const bool scattered = timing.scattered_sends.value > ratio(0);
   const Bytes<N> size =
       named("activation sent",
             micro_batch_tokens<N>(plan) * leaf<N>("hidden size", d(question_.model.hidden), model_source_) *
                 leaf<N>("bytes of an activation", bytes(2), "16-bit activations") /
-                plan_leaf("sequence-parallel degree", plan.sequence_parallel ? plan.tp : 1));
+                plan_leaf("ranks that send a share each", plan.sequence_parallel || scattered ? plan.tp : 1));
   const auto send =
       group_collective<N>(Collective::kSendRecv, size, links<N>(), question_.cluster, pipeline_pair(plan));
-  add(TimeTerm::kPipelineSends,
-      call<PipelineSends>(PipelineSends::In<N>{stages, chunks, micro_batches, send.cost.total()}));
+  const KernelLaw& law = question_.cluster.device.law;
+  const Seconds<N> sends = call<PipelineSends>(
+      PipelineSends::In<N>{stages, chunks, micro_batches,
+                           send.cost.total() + leaf<N>("launch of a send", law.send.value, law.send.source)});
+  TimeEntry<N>& entry = time[TimeTerm::kPipelineSends];
+  entry.time += sends;
+  if (plan.interleave > 1) {
+    entry.hidden +=
+        sends * leaf<N>("share that is overlapped", timing.sends_hidden.value, timing.sends_hidden.source);
+  }
   AxisCost<N>& axis = time.axis(Axis::kPipeline);
   const double pieces = value_of(chunks);
   const double count = 2 * pieces * (plan.grad_accumulation + (plan.pp - 1.0) / pieces);
   axis = {send, Seconds<N>(N(0.0)), value_of(size), count};
 }
 
-/// Idle time while the pipeline fills and drains.
+/// Idle time while the pipeline fills and drains, of the schedules whose ranks hold both ends of it.
 template <class N>
-Seconds<N> Estimator::bubble(const Plan& plan, const StagePasses<N>& average) const {
+Seconds<N> Estimator::split_bubble(const Plan& plan, const StagePasses<N>& average) const {
   const Ratio<N> stages = degree<N>("pipeline stages", plan.pp);
-  if (!splits_backward(plan.schedule)) {
-    const Ratio<N> chunks = degree<N>("chunks a rank", plan.interleave);
-    return call<PipelineBubble>(PipelineBubble::In<N>{stages, chunks, average.all});
-  }
   const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
   const Seconds<N> input =
       named("input gradients of the average stage", average.all - average.forward - average.weight);
-  switch (plan.schedule) {
-    case Schedule::kZbV:
-      return call<ZeroBubbleVBubble>(
-          ZeroBubbleVBubble::In<N>{stages, micro_batches, average.forward, input, average.weight});
-    case Schedule::kDualPipe:
-      return call<DualPipeBubble>(DualPipeBubble::In<N>{stages, average.forward, input, average.weight});
-    default:
-      return call<ZeroBubbleH1Bubble>(
-          ZeroBubbleH1Bubble::In<N>{stages, micro_batches, average.forward, input, average.weight});
+  if (plan.schedule == Schedule::kZbV) {
+    return call<ZeroBubbleVBubble>(
+        ZeroBubbleVBubble::In<N>{stages, micro_batches, average.forward, input, average.weight});
   }
-}
-
-/// DualPipe's two copies of a stage are on ranks p - 1 - 2r apart: their gradients are summed, after those of
-/// the replicas.
-template <class N>
-void Estimator::add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) const {
-  double expert = 0;
-  const double dense = stage_parameters(plan, 0, expert);
-  const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
-  const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
-  const bool sharded = shards.gradients || shards.optimizer;
-  const double each =
-      sharded ? dense / d(dense_shard_group(plan).count) + expert / d(expert_shard_group(plan).count)
-              : dense + expert;
-  const Bytes<N> size = leaf<N>("parameters of both stages on the rank", each, model_source_) *
-                        leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source);
-  time[TimeTerm::kData].time +=
-      group_collective<N>(Collective::kAllReduce, size, links<N>(), question_.cluster, pipeline_pair(plan))
-          .cost.total();
+  return call<DualPipeBubble>(DualPipeBubble::In<N>{stages, average.forward, input, average.weight});
 }
 
 template TimeBreakdown<double> Estimator::time<double>(const Plan&) const;

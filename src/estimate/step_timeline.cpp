@@ -8,9 +8,6 @@ namespace {
 
 double d(std::int64_t v) { return static_cast<double>(v); }
 
-// A layer's backward pass launches twice the kernels of its forward pass.
-constexpr double kForwardShareOfLaunches = 1.0 / 3;
-
 /// Terms that the simulation times itself; a step's others come on top of it.
 bool within_pipeline(TimeTerm term) {
   switch (term) {
@@ -75,27 +72,23 @@ Seconds<> StepTimeline::passes_end(int rank) const {
 /// `layers` of one kind, `recomputed` of them run again, added to a chunk.
 void Estimator::add_layers(const LayerTime<double>& l, double layers, double recomputed,
                            ChunkWork& chunk) const {
-  const Seconds<> launch = l.launch * kForwardShareOfLaunches;
   const Seconds<> again = l.recompute * recomputed;
   chunk.recompute += again;
-  chunk.passes.forward += (l.forward() + launch + l.tensor + l.expert + l.context_forward_exposed) * layers;
-  chunk.passes.input_gradient +=
-      (l.backward() - l.gemm_weight + l.launch - launch + l.tensor + l.expert + l.context_backward_exposed) *
-          layers +
-      again;
+  chunk.passes.forward += l.forward_pass() * layers;
+  chunk.passes.input_gradient += (l.backward_pass() - l.recompute - l.gemm_weight) * layers + again;
   chunk.passes.weight_gradient += l.gemm_weight * layers;
   const auto add = [&](Stream stream, Seconds<> forward, Seconds<> backward) {
     auto& each = chunk.collectives[static_cast<std::size_t>(stream)];
     each.forward += forward * layers;
     each.backward += backward * layers;
   };
-  add(Stream::kTensor, l.tensor, l.tensor);
+  add(Stream::kTensor, l.tensor_forward, l.tensor_backward);
   add(Stream::kExpert, l.expert, l.expert);
   add(Stream::kContext, l.context_forward, l.context_backward);
 }
 
 std::vector<ChunkWork> Estimator::chunk_works(const Plan& plan, TimeBreakdown<>& time) const {
-  const Rates<double> rates(question_.cluster.device, question_.workload.precision);
+  const Rates<double> rates(question_);
   const auto layers = static_cast<std::int64_t>(question_.model.layers.size());
   std::vector<ChunkWork> chunks(static_cast<std::size_t>(all_chunks(plan)));
   for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {

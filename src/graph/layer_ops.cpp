@@ -106,6 +106,8 @@ void add_mlp(const MoeMlp& m, double hidden, LayerOps& ops) {
   ops.shared_width = d(m.shared_width);
   ops.gemms.push_back({"router", hidden, d(m.experts), GemmCut::kWhole, true, kMoe});
   const double routed = m.latent > 0 ? d(m.latent) : hidden;
+  ops.routed_width = routed;
+  ops.biased_experts = m.expert_bias;
   if (m.latent > 0) {
     ops.gemms.push_back({"to latent", hidden, routed, GemmCut::kWhole, false, kMoe});
     ops.gemms.push_back({"from latent", routed, hidden, GemmCut::kWhole, false, kMoe});
@@ -163,6 +165,8 @@ LayerKinds layer_kinds(const Model& model) {
       result.kind_of_layer.push_back(static_cast<int>(known - distinct.begin()));
     }
   }
+  result.has_experts = std::any_of(result.kinds.begin(), result.kinds.end(),
+                                   [](const LayerOps& kind) { return kind.experts > 0; });
   result.prefix.assign(result.kinds.size(), std::vector<std::int64_t>(model.layers.size() + 1, 0));
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     for (std::size_t k = 0; k < result.kinds.size(); ++k) {

@@ -51,6 +51,8 @@ struct LayerOps {
   double mlp_width = 0;     // dense width, or 0
   double mlp_matrices = 0;  // matrices before the activation: 2 when gated, 1 otherwise, 0 when there is none
   double experts = 0, top_k = 0, expert_width = 0, shared_width = 0;
+  double routed_width = 0;  // of a routed token: the residual stream's, or a latent's
+  bool biased_experts = false;
 
   // Parameters by cut.
   double tensor_parameters = 0, expert_parameters = 0, replicated_parameters = 0;
@@ -62,6 +64,7 @@ LayerOps layer_ops(const Model& model, const Layer& layer);
 struct LayerKinds {
   std::vector<LayerOps> kinds;
   std::vector<int> kind_of_layer;
+  bool has_experts = false;  // in some layer
   /// How many layers of `kind` are in [first, last).
   std::int64_t count(std::size_t kind, std::int64_t first, std::int64_t last) const {
     return prefix[kind][static_cast<std::size_t>(last)] - prefix[kind][static_cast<std::size_t>(first)];

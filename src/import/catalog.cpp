@@ -10,13 +10,14 @@
 namespace shardplan {
 namespace {
 
-const std::vector<std::string>& aliases_of(const Framework&) {
-  static const std::vector<std::string> none;
-  return none;
-}
 template <class Entry>
 const std::vector<std::string>& aliases_of(const Entry& entry) {
-  return entry.aliases;
+  static const std::vector<std::string> kNone;
+  if constexpr (requires { entry.aliases; }) {
+    return entry.aliases;
+  } else {
+    return kNone;
+  }
 }
 
 template <class Entry>
@@ -73,6 +74,9 @@ Result<const Fabric*> find_fabric(const Catalog& catalog, std::string_view name,
 Result<const Framework*> find_framework(const Catalog& catalog, std::string_view name,
                                         std::string_view where) {
   return find_named(catalog.frameworks, "framework", name, where);
+}
+Result<const Timing*> find_timing(const Catalog& catalog, std::string_view name, std::string_view where) {
+  return find_named(catalog.timings, "timing", name, where);
 }
 Result<const ClusterPreset*> find_cluster(const Catalog& catalog, std::string_view name,
                                           std::string_view where) {

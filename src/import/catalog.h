@@ -57,6 +57,7 @@ struct Catalog {
   std::vector<Device> devices;
   std::vector<Fabric> fabrics;
   std::vector<Framework> frameworks;
+  std::vector<Timing> timings;
   std::vector<ClusterPreset> clusters;
   std::vector<ModelEntry> models;
   std::map<std::string, Source> sources;
@@ -72,6 +73,9 @@ Result<Catalog> load_catalog(std::span<const EmbeddedFile> files);
 /// program.
 const Catalog& catalog();
 
+/// The catalog's files as a folder has them, in place of those that are compiled in.
+Result<Catalog> read_catalog(const std::string& folder);
+
 /// "H100_SXM 80GB" -> "h100-sxm-80gb": two names are the same when their keys are.
 std::string name_key(std::string_view name);
 
@@ -80,6 +84,8 @@ Result<const Device*> find_device(const Catalog& catalog, std::string_view name,
 Result<const Fabric*> find_fabric(const Catalog& catalog, std::string_view name, std::string_view where);
 Result<const Framework*> find_framework(const Catalog& catalog, std::string_view name,
                                         std::string_view where);
+/// A framework's constants of the step-time model by their own name: "megatron-lm-2021".
+Result<const Timing*> find_timing(const Catalog& catalog, std::string_view name, std::string_view where);
 Result<const ClusterPreset*> find_cluster(const Catalog& catalog, std::string_view name,
                                           std::string_view where);
 Result<const ModelEntry*> find_model(const Catalog& catalog, std::string_view name, std::string_view where);

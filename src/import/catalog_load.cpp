@@ -1,5 +1,6 @@
 // load_catalog: the embedded json texts as catalog values. Order: sources first, since every number names
 // one.
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -142,7 +143,7 @@ Device read_device(const JsonNode& node, const Sources& sources) {
   node.allow_only({"name", "aliases", "vendor", "architecture", "note", "memory_sold_bytes",
                    "memory_reported_bytes", "memory_bandwidth_bytes_per_s", "peak_flops", "scale_up",
                    "pcie_bandwidth_bytes_per_s", "sm_count", "efficiency", "usual_fabric",
-                   "usual_gpus_per_node"});
+                   "usual_gpus_per_node", "ideal"});
   Device d;
   d.name = node.at("name").text();
   d.aliases = node.at("aliases").texts();
@@ -159,6 +160,7 @@ Device read_device(const JsonNode& node, const Sources& sources) {
   }
   if (const JsonNode sms = node.find("sm_count")) d.sm_count = read_positive<Ratio<>>(sms, sources);
   d.efficiency = read_efficiency(node.at("efficiency"), sources);
+  if (const JsonNode ideal = node.find("ideal")) d.ideal = ideal.boolean();
   d.usual_fabric = node.at("usual_fabric").text();
   d.usual_gpus_per_node = node.at("usual_gpus_per_node").integer(1, kMostGpus);
   return d;
@@ -399,6 +401,65 @@ void read_frameworks(const JsonNode& root, Catalog& catalog) {
   }
 }
 
+// Constants of the step-time model --------------------------------------------------------------------------
+
+/// The numbers of an object by the keys that `visit` names; those that are not there stay as they are.
+template <class Constants, class Visit>
+void read_constants(const JsonNode& node, const Sources& sources, std::vector<const char*> others,
+                    Constants& constants, Visit visit) {
+  visit(constants, [&](const char* key, auto& field) {
+    using Q = std::decay_t<decltype(field.value)>;
+    others.push_back(key);
+    if (const JsonNode value = node.find(key)) field = read_sourced<Q>(value, sources, 0);
+  });
+  node.allow_only(others);
+}
+
+void read_law(const JsonNode& node, std::vector<const char*> others, const Sources& sources, KernelLaw& law) {
+  read_constants(node, sources, std::move(others), law, [](auto& l, auto field) { visit_law(l, field); });
+}
+
+/// Laws are shared by all devices but the ideal ones; an architecture's own entry comes on top.
+void read_kernels(const JsonNode& node, Catalog& catalog) {
+  node.allow_only({"all", "by_architecture"});
+  KernelLaw shared;
+  read_law(node.at("all"), {}, catalog.sources, shared);
+  std::map<std::string, KernelLaw> by_architecture;
+  for (const JsonNode& own : node.at("by_architecture").items()) {
+    KernelLaw law = shared;
+    read_law(own, {"architectures"}, catalog.sources, law);
+    for (const std::string& name : own.at("architectures").texts()) by_architecture[name] = law;
+  }
+  for (Device& device : catalog.devices) {
+    if (device.ideal) continue;
+    const auto own = by_architecture.find(device.architecture);
+    device.law = own == by_architecture.end() ? shared : own->second;
+  }
+}
+
+void read_timing(const JsonNode& root, Catalog& catalog) {
+  root.allow_only({"kernels", "frameworks"});
+  read_kernels(root.at("kernels"), catalog);
+  for (const JsonNode& node : root.at("frameworks").items()) {
+    Timing t;
+    t.name = node.at("name").text();
+    t.framework = node.at("framework").text();
+    t.description = node.at("description").text();
+    if (const JsonNode usual = node.find("usual")) t.usual = usual.boolean();
+    read_constants(node, catalog.sources, {"name", "framework", "description", "usual"}, t,
+                   [](auto& timing, auto field) { visit_timing(timing, field); });
+    catalog.timings.push_back(t);
+    const auto known = std::find_if(catalog.frameworks.begin(), catalog.frameworks.end(),
+                                    [&](const Framework& f) { return f.name == t.framework; });
+    if (known == catalog.frameworks.end()) {
+      node.find("framework")
+          .fail("unknown_name", "no framework named \"" + t.framework + "\"", "one of frameworks.json");
+    } else if (t.usual) {
+      known->timing = t;
+    }
+  }
+}
+
 // The whole -------------------------------------------------------------------------------------------------
 
 void read_measured(const JsonNode& root, Catalog& catalog) { read_evidence(root, catalog.evidence); }
@@ -409,11 +470,12 @@ struct Section {
   bool optional = false;
 };
 // Each may refer to those above it.
-constexpr std::array<Section, 8> kSections{{{"sources", read_sources},
+constexpr std::array<Section, 9> kSections{{{"sources", read_sources},
                                             {"fabrics", read_fabrics},
                                             {"devices", read_devices},
                                             {"clusters", read_clusters},
                                             {"frameworks", read_frameworks},
+                                            {"timing", read_timing, true},
                                             {"models", read_models},
                                             {"evidence_time", read_measured, true},
                                             {"evidence_memory", read_measured, true}}};

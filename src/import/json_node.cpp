@@ -41,7 +41,7 @@ bool JsonNode::usable(bool right_type, const char* expected) const {
   return right_type;
 }
 
-void JsonNode::allow_only(std::initializer_list<const char*> keys) const {
+void JsonNode::allow_only(const std::vector<const char*>& keys) const {
   if (!usable(is_object(), "an object")) return;
   const std::vector<std::string> known(keys.begin(), keys.end());
   for (const auto& [key, value] : value_->items()) {

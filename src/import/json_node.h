@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -48,7 +47,7 @@ class JsonNode {
   bool is_number() const { return value_ != nullptr && value_->is_number(); }
 
   /// Complains about every key that is not listed, with the nearest one that is.
-  void allow_only(std::initializer_list<const char*> keys) const;
+  void allow_only(const std::vector<const char*>& keys) const;
   /// A field that must be there.
   JsonNode at(const char* key) const;
   /// A field that may be there.

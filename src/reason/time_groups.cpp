@@ -75,7 +75,9 @@ std::vector<TimeGroup> time_groups(const Estimate& estimate, const Cluster& clus
       time[TimeTerm::kMemoryBound].exposed() + time[TimeTerm::kOptimizer].exposed());
   add(groups, "bubble", "pipeline bubble and uneven stages",
       time[TimeTerm::kBubble].exposed() + time[TimeTerm::kImbalance].exposed());
-  add(groups, "host", "waiting for kernel launches", time[TimeTerm::kLaunch].exposed());
+  add(groups, "host", "waiting for the host and for the slowest rank",
+      time[TimeTerm::kLaunch].exposed() + time[TimeTerm::kStep].exposed() +
+          time[TimeTerm::kStragglers].exposed());
   for (std::size_t i = 0; i < kAxisCount; ++i) {
     const Axis axis = static_cast<Axis>(i);
     const AxisCost<>& cost = time.axis(axis);

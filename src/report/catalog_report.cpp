@@ -1,5 +1,6 @@
 #include "report/catalog_report.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -48,6 +49,13 @@ void add_precisions(const Device& d, Rows& rows) {
     rows.add("k at half of that rate, " + precision, "gemm_k_half_" + precision,
              d.efficiency.gemm_k_half[at]);
   }
+}
+
+/// "wave_share" as a label: "wave share".
+std::string words(std::string_view key) {
+  std::string text(key);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
 }
 
 std::string sharded_words(const Framework::Sharding& s) {
@@ -107,6 +115,9 @@ CatalogEntry catalog_entry(const Device& d) {
   rows.add("share of memory bandwidth", "memory", d.efficiency.memory);
   rows.add("kernel launch", "kernel_launch_s", d.efficiency.kernel_launch);
   rows.add("contention", "contention", d.efficiency.contention);
+  if (!d.ideal) {
+    visit_law(d.law, [&](const char* key, const auto& constant) { rows.add(words(key), key, constant); });
+  }
   return entry;
 }
 

@@ -43,6 +43,10 @@ const char* label(TimeTerm term) {
       return "waiting for the slowest stage";
     case TimeTerm::kOptimizer:
       return "optimizer";
+    case TimeTerm::kStragglers:
+      return "waiting for the slowest rank";
+    case TimeTerm::kStep:
+      return "fixed time of a step";
   }
   return "?";
 }

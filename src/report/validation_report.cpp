@@ -113,6 +113,21 @@ Json groups_json(const std::vector<ErrorGroup>& groups) {
   return json;
 }
 
+std::string choosing_text(const std::vector<ValidatedRow>& rows) {
+  const Choosing c = choosing(rows);
+  if (c.groups == 0) return "";
+  return "choosing: over " + std::to_string(c.groups) +
+         " groups of four or more measured layouts, the one ranked first took " +
+         format_percent(c.mean_loss) + " more than the best in the mean, " + format_percent(c.largest_loss) +
+         " at most\n\n";
+}
+
+Json choosing_json(const std::vector<ValidatedRow>& rows) {
+  const Choosing c = choosing(rows);
+  if (c.groups == 0) return nullptr;
+  return {{"groups", c.groups}, {"mean_loss", c.mean_loss}, {"largest_loss", c.largest_loss}};
+}
+
 }  // namespace
 
 std::string validation_text(const Validation& v, std::optional<double> over) {
@@ -121,6 +136,7 @@ std::string validation_text(const Validation& v, std::optional<double> over) {
                      format_percent(all.p90_ape) + ", bias " + signed_percent(all.bias) + " over " +
                      format_count(static_cast<double>(all.count)) + " rows; " +
                      format_count(static_cast<double>(v.skipped.size())) + " skipped\n\n";
+  text += choosing_text(v.rows);
   text += groups_text("by source", by_source(v)) + groups_text("by framework", by_framework(v)) +
           groups_text("by GPU", by_gpu(v)) + groups_text("by feature", by_feature(v));
   if (v.kind == kMemoryBand) text += groups_text("by counter", by_counter(v));
@@ -132,6 +148,7 @@ Json validation_json(const Validation& v) {
   json.update(stats_json(error_stats(v.rows)));
   json["skipped"] = Json::array();
   for (const SkippedRow& s : v.skipped) json["skipped"].push_back({{"id", s.id}, {"reason", s.reason}});
+  if (v.kind == kTimeBand) json["choosing"] = choosing_json(v.rows);
   json["by_source"] = groups_json(by_source(v));
   json["by_gpu"] = groups_json(by_gpu(v));
   json["by_framework"] = groups_json(by_framework(v));

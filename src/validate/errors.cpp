@@ -27,6 +27,30 @@ using Names = std::vector<std::string>;
 
 double ValidatedRow::ape() const { return std::fabs(predicted / measured - 1); }
 
+Choosing choosing(const std::vector<ValidatedRow>& rows) {
+  constexpr std::size_t kFewest = 4;
+  std::map<std::string, std::vector<const ValidatedRow*>> groups;
+  for (const ValidatedRow& row : rows) {
+    if (!row.layout_group.empty()) groups[row.layout_group].push_back(&row);
+  }
+  Choosing result;
+  double sum = 0;
+  for (const auto& [name, group] : groups) {
+    if (group.size() < kFewest) continue;
+    const auto less = [](auto value) {
+      return [value](const ValidatedRow* a, const ValidatedRow* b) { return a->*value < b->*value; };
+    };
+    const ValidatedRow* first = *std::min_element(group.begin(), group.end(), less(&ValidatedRow::predicted));
+    const ValidatedRow* best = *std::min_element(group.begin(), group.end(), less(&ValidatedRow::measured));
+    const double loss = first->measured / best->measured - 1;
+    sum += loss;
+    result.largest_loss = std::max(result.largest_loss, loss);
+    ++result.groups;
+  }
+  if (result.groups > 0) result.mean_loss = sum / static_cast<double>(result.groups);
+  return result;
+}
+
 double quantile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

@@ -23,6 +23,7 @@ struct ValidatedRow {
   std::vector<std::string> assumed;
   std::string citation;  // where it is printed
   RunProfile profile;
+  std::string layout_group;  // of rows that differ in their layout only; empty: none
   double ape() const;
 };
 
@@ -54,6 +55,14 @@ struct ErrorStats {
 
 /// All zero for no rows.
 ErrorStats error_stats(const std::vector<ValidatedRow>& rows);
+
+/// How good the layout ranked first is, over the groups of four or more measured layouts of one question: its
+/// measured time over the best one's, less one.
+struct Choosing {
+  std::size_t groups = 0;
+  double mean_loss = 0, largest_loss = 0;
+};
+Choosing choosing(const std::vector<ValidatedRow>& rows);
 
 /// `share` from 0 to 1; 0 for no values.
 double quantile(std::vector<double> values, double share);

@@ -43,6 +43,7 @@ class RunReading {
   void take_micro_batch();
   void take_batch();
   void take_precision();
+  Recompute every_other_layer() const;
   void take_recompute();
   // training_pipeline.cpp
   void take_pipeline();

@@ -26,7 +26,8 @@ Validation validate_time(const CsvTable& table, const Catalog& catalog) {
     }
     const double predicted = estimator.time<double>(r.plan).total().raw();
     validation.rows.push_back({r.id, r.source, r.framework, r.gpu, r.features, "", run->measured.raw(),
-                               predicted, r.assumed, r.citation, run_profile(r.question, r.plan)});
+                               predicted, r.assumed, r.citation, run_profile(r.question, r.plan),
+                               row["layout_group"]});
   }
   return validation;
 }

@@ -108,6 +108,11 @@ void RunReading::take_kernels() {
     k.compiled_loss = true;
     assume("a compiled loss, as since 2025");
   }
+  const std::string& notes = row_["notes"];
+  const auto noted = [&](const char* text) { return notes.find(text) != std::string::npos; };
+  k.captured_graphs = noted("cuda_graph_impl=") && !noted("cuda_graph_impl=none");
+  k.overlapped_exchange = noted("moe_a2a_overlap=True");
+  k.asynchronous_tensor = noted("AsyncTP") || noted("asyncTP");
   take_megatron_arguments();
 }
 

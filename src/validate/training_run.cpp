@@ -19,25 +19,29 @@ struct CorpusFramework {
   bool sequence_parallel;  // taken where tp > 1 and the source does not say
   int zero_stage;          // taken where the source does not say; -1: none may be
   bool recompute_none;     // a blank recomputation means none
+  const char* timing;      // of catalog/timing.json; null: the framework's usual
   const char* memory_gap;
 };
 constexpr const char* kOtherBuffers = "its buffers are not in the account yet";
 constexpr std::array kFrameworks{
-    CorpusFramework{"Megatron-Core", "megatron", true, 1, true, ""},
-    CorpusFramework{"Megatron-LM 23e00ed0", "megatron", true, 1, true, ""},
-    CorpusFramework{"Megatron-LM/DeepSpeed", "deepspeed", false, -1, false, ""},
-    CorpusFramework{"Megatron-LM", "megatron", false, 0, false, ""},
-    CorpusFramework{"Megatron-Bridge", "megatron", true, 1, true, ""},
-    CorpusFramework{"Megatron-DeepSpeed", "deepspeed", false, 0, false, ""},
-    CorpusFramework{"Megatron + DeepSpeed", "deepspeed", false, -1, false, ""},
-    CorpusFramework{"DeepSpeed", "deepspeed", false, 3, false, ""},
-    CorpusFramework{"NeMo", "megatron", true, 1, true, ""},
-    CorpusFramework{"Primus", "megatron", true, 1, true, kOtherBuffers},
-    CorpusFramework{"MosaicML llm-foundry", "fsdp", false, -1, false, ""},
-    CorpusFramework{"MaxText", "fsdp", false, 3, false, kOtherBuffers},
-    CorpusFramework{"torchtitan", "torchtitan", true, -1, false, ""},
-    CorpusFramework{"nanotron", "nanotron", true, -1, true, ""},
-    CorpusFramework{"InternEvo", "generic", false, -1, false, kOtherBuffers},
+    CorpusFramework{"Megatron-Core", "megatron", true, 1, true, nullptr, ""},
+    CorpusFramework{"Megatron-LM 23e00ed0", "megatron", true, 1, true, "megatron-core", ""},
+    CorpusFramework{"Megatron-LM/DeepSpeed", "deepspeed", false, -1, false, nullptr, ""},
+    CorpusFramework{"Megatron-LM (arXiv:2205.05198)", "megatron", false, 0, false, "megatron-lm-2022", ""},
+    CorpusFramework{"Megatron-LM", "megatron", false, 0, false, "megatron-lm-2021", ""},
+    CorpusFramework{"Megatron-Bridge", "megatron", true, 1, true, nullptr, ""},
+    CorpusFramework{"Megatron-DeepSpeed (vTrain", "deepspeed", false, 0, false, "megatron-deepspeed-vtrain",
+                    ""},
+    CorpusFramework{"Megatron-DeepSpeed", "deepspeed", false, 0, false, nullptr, ""},
+    CorpusFramework{"Megatron + DeepSpeed", "deepspeed", false, -1, false, nullptr, ""},
+    CorpusFramework{"DeepSpeed", "deepspeed", false, 3, false, nullptr, ""},
+    CorpusFramework{"NeMo", "megatron", true, 1, true, "nemo", ""},
+    CorpusFramework{"Primus", "megatron", true, 1, true, nullptr, kOtherBuffers},
+    CorpusFramework{"MosaicML llm-foundry", "fsdp", false, -1, false, nullptr, ""},
+    CorpusFramework{"MaxText", "fsdp", false, 3, false, "maxtext", kOtherBuffers},
+    CorpusFramework{"torchtitan", "torchtitan", true, -1, false, nullptr, ""},
+    CorpusFramework{"nanotron", "nanotron", true, -1, true, nullptr, ""},
+    CorpusFramework{"InternEvo", "generic", false, -1, false, "internevo", kOtherBuffers},
 };
 
 /// Networks that sources name in their text, where they differ from what the device usually has.
@@ -125,6 +129,10 @@ void RunReading::take_framework() {
   run_.framework = known->framework;
   const auto found = find_framework(catalog_, run_.framework, "framework");
   if (found) run_.question.framework = **found;
+  if (known->timing != nullptr) {
+    const auto timing = find_timing(catalog_, known->timing, "timing");
+    if (timing) run_.question.framework.timing = **timing;
+  }
   if (*known->memory_gap != '\0') gap("framework " + text + ": " + known->memory_gap);
   run_.question.workload.optimizer_instances = argument("num-distributed-optimizer-instances", 1);
 }
@@ -318,14 +326,26 @@ void RunReading::take_precision() {
   }
 }
 
+/// Half of a stage's layers, as policies that recompute every other one do.
+Recompute RunReading::every_other_layer() const {
+  const auto layers = static_cast<std::int64_t>(run_.question.model.layers.size());
+  const std::int64_t half = std::max<std::int64_t>(1, layers / run_.plan.pp / 2);
+  return recompute_named("full:" + std::to_string(half)).value_or(Recompute::kFull);
+}
+
 void RunReading::take_recompute() {
   const std::string& text = row_["recompute"];
   if (text.starts_with("none")) return;
   if (text.empty()) {
+    // The corpus's table of unprinted inputs: MaxText's policy saves about half.
+    if (row_["framework"].starts_with("MaxText")) {
+      run_.plan.recompute = every_other_layer();
+      return assume("half of the layers recomputed");
+    }
     if (!corpus_framework(row_["framework"])->recompute_none) return skip("recomputation is not printed");
     return assume("no recomputation");
   }
-  const auto taken = recompute_of(text);
+  const auto taken = text.starts_with("selective layer") ? every_other_layer() : recompute_of(text);
   if (!taken) return skip("recompute " + text + " is not modelled yet");
   run_.plan.recompute = *taken;
   run_.features.emplace_back(taken->whole_layers() ? "full recompute" : "recomputed modules");

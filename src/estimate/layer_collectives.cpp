@@ -1,0 +1,146 @@
+// Time of one layer's collectives: tensor, expert and context parallelism, and what of it is overlapped.
+#include <cmath>
+
+#include "cost/rails.h"
+#include "estimate/layer_time.h"
+#include "estimate/plan_leaves.h"
+
+namespace shardplan {
+namespace {
+
+double d(std::int64_t v) { return static_cast<double>(v); }
+
+// The backward pass of sequence parallelism gathers a layer's input once more, for the gradient of its
+// weights.
+constexpr double kSequenceBackward = 1.25;
+
+/// Distinct holders that a token's experts are spread over, of `holders`, as copies for each expert.
+double copies(double holders, double top_k) {
+  return holders * (1 - std::pow(1 - 1 / holders, top_k)) / top_k;
+}
+
+/// What is felt of a collective of which a share runs beside other work.
+template <class N>
+Seconds<N> felt(const Seconds<N>& spent, const Sourced<Ratio<>>& hidden) {
+  return spent * (Ratio<N>(N(1.0)) - leaf<N>("share that is overlapped", hidden.value, hidden.source));
+}
+
+}  // namespace
+
+template <class N>
+void Estimator::add_tensor(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
+                           LayerTime<N>& layer, TimeBreakdown<N>& time) const {
+  const Bytes<N> size =
+      named("activation of one micro-batch",
+            micro_batch_tokens<N>(plan) * leaf<N>("hidden size", d(question_.model.hidden), model_source_) *
+                leaf<N>("bytes of an activation", bytes(2), "16-bit activations"));
+  const auto cost =
+      rail_collective<N>(Collective::kAllReduce, size, links, question_.cluster, tensor_group(plan));
+  // One for the mixer, one for the MLP; experts without their own tensor parallelism need none.
+  const bool mlp = ops.mlp_matrices > 0 && (ops.experts == 0 || ops.shared_width > 0 || plan.etp > 1);
+  layer.tensor_forward = cost.cost.total() * Ratio<N>(N(mlp ? 2.0 : 1.0));
+  layer.tensor_backward = layer.tensor_forward;
+  if (plan.sequence_parallel && has_rails(question_.cluster)) {
+    layer.tensor_backward = layer.tensor_forward * Ratio<N>(N(kSequenceBackward));
+  }
+  const Timing& t = question_.framework.timing;
+  const Sourced<Ratio<>>& hidden = kinds_.has_experts                               ? t.tensor_hidden_experts
+                                   : question_.workload.kernels.asynchronous_tensor ? t.tensor_hidden_async
+                                                                                    : t.tensor_hidden;
+  layer.tensor_forward_exposed = felt<N>(layer.tensor_forward, hidden);
+  layer.tensor_backward_exposed = felt<N>(layer.tensor_backward, hidden);
+  time.axis(Axis::kTensor) = {cost, Seconds<N>(N(0.0)), value_of(size), 0};
+}
+
+/// Dispatch and combine. A token goes to each domain that holds one of its experts once, and inside it to
+/// each expert, or once to each rank where the dispatcher says so.
+template <class N>
+GroupCost<N> Estimator::token_exchange(const Plan& plan, const LayerOps& ops, const Bytes<N>& size,
+                                       const std::vector<Link<N>>& links) const {
+  const Cluster& cluster = question_.cluster;
+  const Group group = expert_group(plan);
+  if (!has_rails(cluster)) return group_collective<N>(Collective::kAllToAll, size, links, cluster, group);
+  const KernelLaw& law = cluster.device.law;
+  const TierShares shares = members(cluster, group);
+  double domains = 1;
+  for (std::size_t i = 1; i <= shares.outermost; ++i) domains *= d(shares.ranks[i]);
+  const double ranks = d(group.count);
+  const bool once = question_.framework.timing.exchange_once.value > ratio(0);
+  const double by_rank = once ? std::fmin(1, copies(ranks, ops.top_k)) : 1;
+  const double inside = by_rank * (ranks - 1) / ranks / domains;
+  const double outside = domains > 1 ? (1 - 1 / domains) * copies(domains, ops.top_k) : 0;
+  const auto share = [&](const Link<N>& link, const Sourced<Ratio<>>& of_ring) {
+    return link.bandwidth * leaf<N>("all-to-all over a ring's bandwidth", of_ring.value, of_ring.source);
+  };
+  const Link<N>& far = links[shares.outermost];
+  GroupCost<N> result;
+  result.tier = result.paced_by = shares.outermost;
+  result.cost.bandwidth_term = call<TokenExchange>(
+      TokenExchange::In<N>{size, leaf<N>("copies inside the domain", inside, "balanced routing"),
+                           leaf<N>("copies to other domains", outside, "balanced routing"),
+                           share(links[0], law.exchange_inside), share(far, law.exchange_outside)});
+  result.paced_bandwidth_term = result.cost.bandwidth_term;
+  result.cost.latency_term = call<CollectiveOverhead>(CollectiveOverhead::In<N>{
+      size, leaf<N>("launch of a collective", law.collective.value, law.collective.source),
+      Seconds<N>(N(0.0)), Seconds<N>(N(0.0)), Ratio<N>(N(1.0)),
+      leaf<N>("launch of a send", law.send.value, law.send.source) + far.latency,
+      leaf<N>("domains, of which a token crosses one", domains > 1 ? 2 : 1, "placement"), Ratio<N>(N(2.0))});
+  return result;
+}
+
+template <class N>
+void Estimator::add_exchange(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
+                             LayerTime<N>& layer, TimeBreakdown<N>& time) const {
+  const Bytes<N> size =
+      named("routed tokens", routed_tokens<N>(plan) * leaf<N>("experts a token", ops.top_k, model_source_) *
+                                 leaf<N>("routed width", ops.routed_width, model_source_) *
+                                 leaf<N>("bytes of an activation", bytes(2), "16-bit activations"));
+  const auto cost = token_exchange<N>(plan, ops, size, links);
+  layer.expert = 2.0 * cost.cost.total();  // dispatch and combine
+  layer.expert_exposed = question_.workload.kernels.overlapped_exchange
+                             ? felt<N>(layer.expert, question_.framework.timing.exchange_hidden)
+                             : layer.expert;
+  time.axis(Axis::kExpert) = {cost, Seconds<N>(N(0.0)), value_of(size), 0};
+}
+
+template <class N>
+void Estimator::add_ring(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
+                         LayerTime<N>& layer, TimeBreakdown<N>& time) const {
+  // The ring passes every rank's keys and values to all others: an all-gather in cp - 1 sends.
+  const Bytes<N> size = named("keys and values of the sequence",
+                              micro_batch_tokens<N>(plan) *
+                                  leaf<N>("key and value width", ops.kv_width / plan.tp, model_source_) *
+                                  leaf<N>("bytes of an activation", bytes(2), "16-bit activations") *
+                                  leaf<N>("context-parallel degree", plan.cp, "plan"));
+  const auto cost =
+      group_collective<N>(Collective::kAllGather, size, links, question_.cluster, context_group(plan));
+  const Ratio<N> window =
+      leaf<N>("share of attention it may run under", question_.framework.timing.ring_window.value,
+              question_.framework.timing.ring_window.source);
+  layer.context_forward = cost.cost.total();
+  layer.context_backward = 2.0 * cost.cost.total();  // keys and values again, and their gradients
+  const auto exposed = [&](const Seconds<N>& ring, const Seconds<N>& attention) {
+    return call<ExposedTime>(ExposedTime::In<N>{ring, attention * window, contention<N>()});
+  };
+  layer.context_forward_exposed = exposed(layer.context_forward, layer.attention_forward);
+  layer.context_backward_exposed = exposed(layer.context_backward, layer.attention_backward);
+  time.axis(Axis::kContext) = {cost, layer.attention_forward * window, value_of(size), 0};
+}
+
+template <class N>
+void Estimator::add_layer_collectives(const Plan& plan, const LayerOps& ops,
+                                      const std::vector<Link<N>>& links, LayerTime<N>& layer,
+                                      TimeBreakdown<N>& time) const {
+  if (plan.tp > 1) add_tensor<N>(plan, ops, links, layer, time);
+  if (ops.experts > 0 && plan.ep > 1) add_exchange<N>(plan, ops, links, layer, time);
+  if (plan.cp > 1 && ops.has_attention_core) add_ring<N>(plan, ops, links, layer, time);
+}
+
+template void Estimator::add_layer_collectives<double>(const Plan&, const LayerOps&,
+                                                       const std::vector<Link<double>>&, LayerTime<double>&,
+                                                       TimeBreakdown<double>&) const;
+template void Estimator::add_layer_collectives<Traced>(const Plan&, const LayerOps&,
+                                                       const std::vector<Link<Traced>>&, LayerTime<Traced>&,
+                                                       TimeBreakdown<Traced>&) const;
+
+}  // namespace shardplan
