@@ -37,6 +37,11 @@ class Estimator {
   MemoryBreakdown<N> fullest_memory(const Plan& plan, int& stage) const;
   template <class N>
   MemoryBreakdown<N> stage_memory(const Plan& plan, int stage) const;
+  /// What a rank of a stage keeps in the host's memory.
+  template <class N>
+  HostMemory<N> host_memory(const Plan& plan, int stage) const;
+  /// Ranks whose devices hang on one host.
+  std::int64_t ranks_of_host() const;
   /// What each counter shows of a stage's memory.
   template <class N>
   MemoryPeaks<N> memory_peaks(const Plan& plan, int stage, const MemoryBreakdown<N>& memory) const;
@@ -62,7 +67,10 @@ class Estimator {
   template <class N>
   Ratio<N> minimum_gpus(const Bytes<N>& state, const Bytes<N>& usable_bytes) const;
   double parameters() const { return parameters_; }
+  /// Of the whole model: all of them, or the adapters.
+  double trained_parameters() const;
   Bytes<> bytes_per_parameter() const;
+  Bytes<> bytes_off_device() const;
   /// The memory constraint that a breakdown breaks, if any.
   std::optional<Constraint> broken_memory(const MemoryBreakdown<>& memory) const;
 
@@ -70,6 +78,7 @@ class Estimator {
 
  private:
   struct StageTensors;
+  enum class Norm { kMixer, kMlp, kFinal };
   template <class N>
   struct LayerTime;
   template <class N>
@@ -84,6 +93,49 @@ class Estimator {
   /// Width of a weight as it is gathered: FSDP keeps fp32 shards and gathers 16 bits.
   const Sourced<Bytes<>>& gathered_weight() const;
   double stage_parameters(const Plan& plan, int stage, double& expert) const;
+  /// Those of a stage that have a gradient: all of them, or the adapters.
+  double trained_parameters(const Plan& plan, int stage, double& expert) const;
+
+  // Adapters on a frozen base (adapters.cpp).
+  bool frozen() const { return question_.workload.adapters.rank > 0; }
+  /// Whether a product needs its input in the backward pass: its weight is trained, or an adapter's is.
+  bool keeps_input(std::uint8_t targets) const {
+    return !frozen() || (question_.workload.adapters.targets & targets) != 0;
+  }
+  /// Adapted products of one layer: their widths on a rank, and how many of them a token meets.
+  struct AdaptedWidths {
+    double dense = 0, expert = 0, met = 0;
+  };
+  AdaptedWidths adapted_widths(const Plan& plan, const LayerOps& ops) const;
+  /// Adapters of a layer, those of all experts as one.
+  double adapter_count(const LayerOps& ops) const;
+  template <class N>
+  Bytes<N> adapter_activations(const Plan& plan, const LayerOps& ops) const;
+  /// Width of a frozen linear weight.
+  template <class N>
+  Bytes<N> base_width() const;
+  template <class N>
+  Bytes<N> frozen_weights(const Plan& plan, int stage) const;
+  /// The largest base weight of a layer, in 16 bits, where it is kept in fewer.
+  template <class N>
+  Bytes<N> widened_weight(const Plan& plan, const LayerOps& ops) const;
+  template <class N>
+  Bytes<N> frozen_state() const;
+
+  /// State, activations and logits of a stage, before anything leaves for the host.
+  template <class N>
+  MemoryBreakdown<N> kept_memory(const Plan& plan, int stage) const;
+
+  // The host's memory (host.cpp).
+  /// Moves to the host what the plan keeps there.
+  template <class N>
+  HostMemory<N> offload(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;
+  template <class N>
+  Bytes<N> largest_layer_gradients(const Plan& plan) const;
+  template <class N>
+  void add_offload(const Plan& plan, const Seconds<N>& forward, const Seconds<N>& backward,
+                   TimeBreakdown<N>& time) const;
+  double updated_parameters(const Plan& plan) const;
   template <class N>
   void add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;
   template <class N>
@@ -91,6 +143,9 @@ class Estimator {
   /// Copies and buckets at the optimizer step; zero where the framework makes none.
   template <class N>
   Bytes<N> step_transient(const Plan& plan, int stage) const;
+  /// A rank's weights before they are sharded.
+  template <class N>
+  Bytes<N> unsharded_start(const Plan& plan, int stage) const;
   template <class N>
   Bytes<N> live_activations(const Plan& plan, int stage) const;
   /// An element of what a matrix product keeps of its input; the head's products are never quantized.
@@ -99,7 +154,7 @@ class Estimator {
   /// Parameters of the linear layers on a rank.
   double linear_parameters(const Plan& plan, int stage) const;
   template <class N>
-  Bytes<N> norm_activations(const Plan& plan, bool dropout) const;
+  Bytes<N> norm_activations(const Plan& plan, Norm norm) const;
   template <class N>
   Bytes<N> attention_activations(const Plan& plan, const LayerOps& ops) const;
   template <class N>
@@ -142,11 +197,17 @@ class Estimator {
   Ratio<N> micro_batch_tokens(const Plan& plan) const;
   template <class N>
   Ratio<N> routed_tokens(const Plan& plan) const;
+  /// Expert rows that the fullest rank receives for each routed token.
+  template <class N>
+  Ratio<N> expert_rows_of_token(const LayerOps& ops) const;
   template <class N>
   Seconds<N> gemm_time(const Rates<N>& rates, double groups, const Ratio<N>& m, const Ratio<N>& n,
                        const Ratio<N>& k) const;
   template <class N>
   void add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
+  template <class N>
+  void add_adapters(const Plan& plan, const Gemm& gemm, const Rates<N>& rates, double groups,
+                    const Ratio<N>& rows, LayerTime<N>& layer) const;
   template <class N>
   void add_attention(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
   template <class N>
@@ -164,9 +225,16 @@ class Estimator {
   template <class N>
   void logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>& forward, Seconds<N>& backward,
                    Seconds<N>& weight) const;
+  /// `each` bytes of dense and of expert parameters, over a group of their own.
   template <class N>
-  void add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links, const Seconds<N>& forward,
-                         const Seconds<N>& backward, TimeBreakdown<N>& time) const;
+  GroupCost<N> replica_collective(Collective kind, const Bytes<N>& each, double dense_count,
+                                  const Group& dense_group, double expert_count,
+                                  const Group& expert_ranks) const;
+  template <class N>
+  GroupCost<N> weights_gathered(const Plan& plan) const;
+  template <class N>
+  void add_data_parallel(const Plan& plan, const Seconds<N>& forward, const Seconds<N>& backward,
+                         TimeBreakdown<N>& time) const;
   template <class N>
   void add_pipeline(const Plan& plan, const std::array<double, kDistinctLayersMax>& layer_seconds,
                     const Seconds<N>& head, const StagePasses<N>& average, TimeBreakdown<N>& time) const;

@@ -4,10 +4,12 @@
 
 #include "cost/activations_ops.h"
 #include "cost/activations_paper.h"
+#include "cost/adapters.h"
 #include "cost/collectives.h"
 #include "cost/compute.h"
 #include "cost/decode.h"
 #include "cost/memory_peak.h"
+#include "cost/offload.h"
 #include "cost/pipeline.h"
 #include "cost/schedules.h"
 #include "cost/state.h"
@@ -15,23 +17,28 @@
 
 namespace shardplan {
 
-using AllFormulas = FormulaList<
-    StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
-    PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
-    SelectiveProductActivations, NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
-    MoeActivations,  //
-    LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
-    EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient, StageEdgeActivations,
-    ReservedPeak, DriverPeak, PlaceholderGradients, QuantizedWeights, SequenceGatherBuffer,
-    BatchBuffers,                                                                          //
-    RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
-    AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage, BackwardWindow,
-    ExposedTime,
-    RequiredBandwidth,                                                                 //
-    GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
-    PipelineBubble, StageImbalance, PipelineSends, InFlightZeroBubble, InFlightV, InFlightDualPipe,
-    ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
-    KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead, DecodeKvRead,
-    DecodeCompute, PrefillCompute, DecodeThroughput>;
+using AllFormulas =
+    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
+                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
+                SelectiveProductActivations, NormActivations, AttentionActivations, RecurrentActivations,
+                MlpActivations,
+                MoeActivations,  //
+                AdapterParameters, BlockWidth, AdapterActivations, WidenedWeight, WidenTime,
+                ActivationsOnDevice, GradientsOnDevice, HostTransfer, HostOptimizerTime,  //
+                LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
+                EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient,
+                UnshardedStart, StageEdgeActivations, ReservedPeak, DriverPeak, PlaceholderGradients,
+                QuantizedWeights, SequenceGatherBuffer,
+                BatchBuffers,                                                                          //
+                RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
+                AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage,
+                BackwardWindow, ExposedTime,
+                RequiredBandwidth,  //
+                GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,
+                FrozenModelFlops,  //
+                PipelineBubble, StageImbalance, PipelineSends, InFlightZeroBubble, InFlightV,
+                InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
+                KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead,
+                DecodeKvRead, DecodeCompute, PrefillCompute, DecodeThroughput>;
 
 }  // namespace shardplan

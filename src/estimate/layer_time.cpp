@@ -1,6 +1,7 @@
 // Time of one layer: matrix products, attention core, memory-bound passes, its collectives.
 #include "estimate/layer_time.h"
 
+#include "cost/adapters.h"
 #include "cost/group_collectives.h"
 
 namespace shardplan {
@@ -18,6 +19,8 @@ constexpr double kPermutePasses = 4;
 constexpr double kBackwardPasses = 2;
 // Kernels of a layer's forward pass: attention block, MLP, routed experts, recurrent mixer.
 constexpr double kAttentionKernels = 14, kMlpKernels = 8, kMoeKernels = 25, kRecurrentKernels = 15;
+// An adapter is two products and the sum with what it stands beside.
+constexpr double kAdapterKernels = 3;
 // Reads and writes of a logit in the loss: cast, maximum, exponential sum, gradient.
 constexpr double kLogitPasses = 5;
 
@@ -86,6 +89,7 @@ template <class N>
 void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
                           LayerTime<N>& layer) const {
   const Ratio<N> t = micro_batch_tokens<N>(plan), routed = routed_tokens<N>(plan);
+  const double load = question_.workload.expert_load;
   for (const Gemm& gemm : ops.gemms) {
     const bool expert = gemm.cut == GemmCut::kExpertColumn || gemm.cut == GemmCut::kExpertRow;
     const double split = expert ? plan.etp : (gemm.cut == GemmCut::kWhole ? 1 : plan.tp);
@@ -96,16 +100,53 @@ void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>&
     const Ratio<N> in = leaf<N>("rows on the rank",
                                 column || gemm.cut == GemmCut::kWhole ? gemm.in : gemm.in / split, source);
     Ratio<N> rows = gemm.cut == GemmCut::kWhole ? routed : t;
-    // Balanced routing: each expert of the rank gets the same share of the rows sent to it.
+    // Each expert of the rank gets the same share of the rows sent to it; the fullest rank sets the pace.
     if (expert)
-      rows = routed * leaf<N>("rows of one expert for each routed token", ops.top_k * plan.etp / groups,
-                              "balanced routing");
+      rows =
+          routed * leaf<N>("rows of one expert for each routed token", ops.top_k * load * plan.etp / groups,
+                           load == 1 ? "balanced routing" : "routing of the fullest rank");
     const Seconds<N> forward = gemm_time<N>(rates, groups, rows, out, in);
-    const Seconds<N> weight = gemm_time<N>(rates, groups, in, out, rows);
     layer.gemm_forward += forward;
-    layer.gemm_backward += gemm_time<N>(rates, groups, rows, in, out) + weight;
-    layer.gemm_weight += weight;
+    if (frozen()) {
+      // A frozen weight has no gradient; its adapters have.
+      layer.gemm_backward += gemm_time<N>(rates, groups, rows, in, out);
+      add_adapters<N>(plan, gemm, rates, groups, rows, layer);
+      if (question_.workload.adapters.base) {
+        const Seconds<N> widened = call<WidenTime>(WidenTime::In<N>{
+            leaf<N>("weights of the product on the rank", groups * value_of(in) * value_of(out), source),
+            base_width<N>(), rates.memory});
+        layer.memory_forward += widened;
+        layer.memory_backward += widened;
+      }
+    } else {
+      const Seconds<N> weight = gemm_time<N>(rates, groups, in, out, rows);
+      layer.gemm_backward += gemm_time<N>(rates, groups, rows, in, out) + weight;
+      layer.gemm_weight += weight;
+    }
     if ((gemm.modules & plan.recompute.modules) != 0) layer.recompute += forward;
+  }
+}
+
+/// Each adapter beside a product: its two products forward, and both gradients of each.
+template <class N>
+void Estimator::add_adapters(const Plan& plan, const Gemm& gemm, const Rates<N>& rates, double groups,
+                             const Ratio<N>& rows, LayerTime<N>& layer) const {
+  const Adapters& adapters = question_.workload.adapters;
+  const bool row = gemm.cut == GemmCut::kRow || gemm.cut == GemmCut::kExpertRow;
+  const bool expert = gemm.cut == GemmCut::kExpertColumn || gemm.cut == GemmCut::kExpertRow;
+  const double split = expert ? plan.etp : (gemm.cut == GemmCut::kWhole ? 1 : plan.tp);
+  const Ratio<N> rank = leaf<N>("rank of an adapter", d(adapters.rank), "workload");
+  const Ratio<N> in = leaf<N>("rows on the rank", row ? gemm.in / split : gemm.in, gemm.name);
+  for (const AdaptedProduct& product : gemm.adapted) {
+    if ((product.targets & adapters.targets) == 0 || product.out == 0) continue;
+    const Ratio<N> out = leaf<N>("columns on the rank", row ? product.out : product.out / split, gemm.name);
+    layer.gemm_forward +=
+        gemm_time<N>(rates, groups, rows, rank, in) + gemm_time<N>(rates, groups, rows, out, rank);
+    const Seconds<N> weight =
+        gemm_time<N>(rates, groups, in, rank, rows) + gemm_time<N>(rates, groups, rank, out, rows);
+    layer.gemm_backward +=
+        gemm_time<N>(rates, groups, rows, in, rank) + gemm_time<N>(rates, groups, rows, rank, out) + weight;
+    layer.gemm_weight += weight;
   }
 }
 
@@ -145,17 +186,22 @@ void Estimator::add_memory_bound(const Plan& plan, const LayerOps& ops, const Ra
   const double sharers = plan.sequence_parallel ? plan.tp : 1;
   if (ops.experts > 0) {
     // Rows of routed tokens, spread over the tokens of the micro-batch.
-    const double rows = ops.top_k / sharers;
+    const double rows = ops.top_k * question_.workload.expert_load / sharers;
     inner += rows * (kPermutePasses * d(question_.model.hidden) + (ops.mlp_matrices + 1) * ops.expert_width);
   }
-  layer.memory_forward = call<MemoryBoundTime>(
+  const Seconds<N> passes_time = call<MemoryBoundTime>(
       MemoryBoundTime::In<N>{micro_batch_tokens<N>(plan),
                              leaf<N>("passes over the residual stream", passes, "norms and residual adds"),
                              leaf<N>("hidden size", d(question_.model.hidden), model_source_),
                              leaf<N>("sequence-parallel degree", sharers, "plan"),
                              leaf<N>("inner elements read and written a token", inner, model_source_),
                              rates.activation, rates.memory});
-  layer.memory_backward = layer.memory_forward * Ratio<N>(N(kBackwardPasses));
+  // What widens a quantized base is there already, and the same in both passes.
+  const bool widened = value_of(layer.memory_forward) > 0;
+  const Seconds<N> backward_time = passes_time * Ratio<N>(N(kBackwardPasses));
+  layer.memory_forward = widened ? layer.memory_forward + passes_time : passes_time;
+  layer.memory_backward = widened ? layer.memory_backward + backward_time : backward_time;
+  if (frozen()) kernels += kAdapterKernels * adapter_count(ops);
   const auto idle = [&](const Seconds<N>& device, double count) {
     return call<LaunchFloor>(
         LaunchFloor::In<N>{device, leaf<N>("kernels", count, "kernels of one layer"), rates.launch});
@@ -223,8 +269,7 @@ void Estimator::add_layer_collectives(const Plan& plan, const LayerOps& ops,
   }
   if (ops.experts > 0 && plan.ep > 1) {
     const Bytes<N> size =
-        named("routed tokens", routed_tokens<N>(plan) * leaf<N>("experts a token", ops.top_k, model_source_) *
-                                   hidden * element);
+        named("routed tokens", routed_tokens<N>(plan) * expert_rows_of_token<N>(ops) * hidden * element);
     const auto cost = group_collective<N>(Collective::kAllToAll, size, links, cluster, expert_group(plan));
     layer.expert = 2.0 * cost.cost.total();  // dispatch and combine
     record(Axis::kExpert, cost, size, Seconds<N>(N(0.0)));
@@ -273,6 +318,8 @@ void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>&
   const Seconds<N> loss =
       named("passes over the logits", t * out * Ratio<N>(N(kLogitPasses)) * rates.activation / rates.memory);
   forward = product(t, out, in) + loss;
+  backward = product(t, in, out) + loss;
+  if (frozen()) return;
   weight = product(in, out, t);
   backward = product(t, in, out) + weight + loss;
 }

@@ -1,4 +1,6 @@
 // Time of a step: layers over micro-batches and stages, bubble, data parallelism, optimizer.
+#include <algorithm>
+
 #include "cost/pipeline.h"
 #include "cost/schedules.h"
 #include "estimate/layer_time.h"
@@ -13,6 +15,20 @@ bool splits_backward(Schedule schedule) {
   return schedule == Schedule::kZbH1 || schedule == Schedule::kZbV || schedule == Schedule::kDualPipe;
 }
 
+/// Two collectives on different tiers: the longer one is what a faster link would be bought for.
+template <class N>
+GroupCost<N> one_after_the_other(const GroupCost<N>& first, const GroupCost<N>& second) {
+  const bool second_leads = second.cost.total() > first.cost.total();
+  GroupCost<N> both = second_leads ? second : first;
+  const GroupCost<N>& other = second_leads ? first : second;
+  const Seconds<N> paced = both.paced_bandwidth_term;
+  both += other;
+  if (other.paced_by != both.paced_by) both.paced_bandwidth_term = paced;
+  both.tier = std::max(first.tier, second.tier);
+  both.hierarchical = true;
+  return both;
+}
+
 }  // namespace
 
 template <>
@@ -25,24 +41,49 @@ const std::vector<Link<Traced>>& Estimator::links<Traced>() const {
 }
 
 template <class N>
-void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links,
-                                  const Seconds<N>& forward, const Seconds<N>& backward,
+GroupCost<N> Estimator::replica_collective(Collective kind, const Bytes<N>& each, double dense_count,
+                                           const Group& dense_group, double expert_count,
+                                           const Group& expert_ranks) const {
+  const Bytes<N> dense = leaf<N>("dense parameters on the rank", dense_count, model_source_) * each;
+  GroupCost<N> cost = group_collective<N>(kind, dense, links<N>(), question_.cluster, dense_group);
+  if (expert_count > 0) {
+    const Bytes<N> expert = leaf<N>("expert parameters on the rank", expert_count, model_source_) * each;
+    cost += group_collective<N>(kind, expert, links<N>(), question_.cluster, expert_ranks);
+  }
+  return cost;
+}
+
+/// Everything that a rank computes with, of a frozen base too.
+template <class N>
+GroupCost<N> Estimator::weights_gathered(const Plan& plan) const {
+  double expert = 0;
+  const double dense = stage_parameters(plan, 0, expert);
+  const Bytes<N> each =
+      frozen() ? base_width<N>()
+               : leaf<N>("bytes sent for each parameter", gathered_weight().value, gathered_weight().source);
+  return replica_collective<N>(Collective::kAllGather, each, dense, dense_shard_group(plan), expert,
+                               expert_shard_group(plan));
+}
+
+template <class N>
+void Estimator::add_data_parallel(const Plan& plan, const Seconds<N>& forward, const Seconds<N>& backward,
                                   TimeBreakdown<N>& time) const {
-  const Cluster& cluster = question_.cluster;
-  double expert_count = 0;
-  const double dense_count = stage_parameters(plan, 0, expert_count);
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
-  const auto both = [&](Collective kind, Bytes<> width, const Source& source) {
-    const Bytes<N> each = leaf<N>("bytes sent for each parameter", width, source);
-    const Bytes<N> dense = leaf<N>("dense parameters on the rank", dense_count, model_source_) * each;
-    GroupCost<N> cost = group_collective<N>(kind, dense, links, cluster, dense_shard_group(plan));
-    if (expert_count > 0) {
-      const Bytes<N> expert = leaf<N>("expert parameters on the rank", expert_count, model_source_) * each;
-      const GroupCost<N> more = group_collective<N>(kind, expert, links, cluster, expert_shard_group(plan));
-      cost += more;
-    }
-    return cost;
+  double expert_count = 0;
+  const double dense_count = trained_parameters(plan, 0, expert_count);
+  const auto reduced = [&](bool sharded) {
+    const Bytes<N> each = leaf<N>("bytes sent for each parameter", kept.gradient.value, kept.gradient.source);
+    const GroupCost<N> cost =
+        replica_collective<N>(sharded ? Collective::kReduceScatter : Collective::kAllReduce, each,
+                              dense_count, dense_shard_group(plan), expert_count, expert_shard_group(plan));
+    if (plan.shard_group == 0) return cost;
+    // Hybrid sharding: then each shard over the groups.
+    return one_after_the_other(
+        cost,
+        replica_collective<N>(Collective::kAllReduce, each, dense_count / d(dense_shard_group(plan).count),
+                              dense_shard_replicas(plan), expert_count / d(expert_shard_group(plan).count),
+                              expert_shard_replicas(plan)));
   };
   TimeEntry<N>& entry = time[TimeTerm::kData];
   AxisCost<N>& axis = time.axis(Axis::kData);
@@ -61,22 +102,33 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
   const double gradient_bytes = parameters * kept.gradient.value.raw();
   if (shards.weights) {
     // Full sharding: weights are gathered for each pass, gradients reduced in each backward pass.
-    const auto gather = both(Collective::kAllGather, gathered_weight().value, gathered_weight().source);
-    auto reduce = both(Collective::kReduceScatter, kept.gradient.value, kept.gradient.source);
+    const auto gather = weights_gathered<N>(plan);
+    auto reduce = reduced(true);
     add(gather, forward, micro_batches);
-    reduce += gather;
+    if (plan.shard_group == 0) {
+      reduce += gather;
+    } else {
+      reduce = one_after_the_other(reduce, gather);
+    }
     add(reduce, backward, micro_batches);
-    note(reduce, backward, micro_batches, gradient_bytes + parameters * gathered_weight().value.raw());
+    double experts = 0;
+    const double weights = stage_parameters(plan, 0, experts) + experts;
+    const Bytes<> width = frozen() ? base_width<double>() : gathered_weight().value;
+    note(reduce, backward, micro_batches, gradient_bytes + weights * width.raw());
     return;
   }
   const bool sharded = shards.gradients || shards.optimizer;
-  const auto reduce = both(sharded ? Collective::kReduceScatter : Collective::kAllReduce, kept.gradient.value,
-                           kept.gradient.source);
+  const auto reduce = reduced(sharded);
   const double times = shards.gradients ? micro_batches : 1;
   add(reduce, backward, times);
   note(reduce, backward, times, gradient_bytes);
-  if (sharded)
-    add(both(Collective::kAllGather, gathered_weight().value, gathered_weight().source), forward, 1);
+  if (sharded) {
+    const Bytes<N> each =
+        leaf<N>("bytes sent for each parameter", gathered_weight().value, gathered_weight().source);
+    add(replica_collective<N>(Collective::kAllGather, each, dense_count, dense_shard_group(plan),
+                              expert_count, expert_shard_group(plan)),
+        forward, 1);
+  }
 }
 
 /// A kind's layers, over the micro-batches of the average stage, by kind of work.
@@ -155,18 +207,14 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   }
   add_pipeline<N>(plan, slow, head, passes_split, time);
 
-  if (dense_shard_group(plan).count > 1) {
-    add_data_parallel<N>(plan, tier_links, forward / stages, backward / stages, time);
+  if (dense_replicas(plan).count > 1) {
+    add_data_parallel<N>(plan, forward / stages, backward / stages, time);
   }
   if (plan.schedule == Schedule::kDualPipe) add_twin_reduction<N>(plan, time);
-  double expert_count = 0;
-  const double dense_count = stage_parameters(plan, 0, expert_count);
-  const bool sharded = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].optimizer;
-  const double updated = sharded ? dense_count / d(dense_shard_group(plan).count) +
-                                       expert_count / d(expert_shard_group(plan).count)
-                                 : dense_count + expert_count;
-  const Seconds<N> update = call<OptimizerTime>(
-      OptimizerTime::In<N>{leaf<N>("parameters this rank updates", updated, model_source_), rates.memory});
+  if (plan.offload != 0) add_offload<N>(plan, forward / stages, backward / stages, time);
+  if (plan.offloads(Offload::kOptimizer)) return time;
+  const Seconds<N> update = call<OptimizerTime>(OptimizerTime::In<N>{
+      leaf<N>("parameters this rank updates", updated_parameters(plan), model_source_), rates.memory});
   time[TimeTerm::kOptimizer].time += update;
   return time;
 }
@@ -251,7 +299,7 @@ Seconds<N> Estimator::bubble(const Plan& plan, const StagePasses<N>& average) co
 template <class N>
 void Estimator::add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) const {
   double expert = 0;
-  const double dense = stage_parameters(plan, 0, expert);
+  const double dense = trained_parameters(plan, 0, expert);
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
   const bool sharded = shards.gradients || shards.optimizer;

@@ -57,6 +57,7 @@ struct Catalog {
   std::vector<Device> devices;
   std::vector<Fabric> fabrics;
   std::vector<Framework> frameworks;
+  std::vector<BlockFormat> quantized_bases;
   std::vector<ClusterPreset> clusters;
   std::vector<ModelEntry> models;
   std::map<std::string, Source> sources;

@@ -76,6 +76,8 @@ std::vector<TimeGroup> time_groups(const Estimate& estimate, const Cluster& clus
   add(groups, "bubble", "pipeline bubble and uneven stages",
       time[TimeTerm::kBubble].exposed() + time[TimeTerm::kImbalance].exposed());
   add(groups, "host", "waiting for kernel launches", time[TimeTerm::kLaunch].exposed());
+  add(groups, "host", "copies to host memory and the optimizer step there",
+      time[TimeTerm::kOffload].exposed());
   for (std::size_t i = 0; i < kAxisCount; ++i) {
     const Axis axis = static_cast<Axis>(i);
     const AxisCost<>& cost = time.axis(axis);

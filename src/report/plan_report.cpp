@@ -43,6 +43,8 @@ const char* label(TimeTerm term) {
       return "waiting for the slowest stage";
     case TimeTerm::kOptimizer:
       return "optimizer";
+    case TimeTerm::kOffload:
+      return "host memory: copies, optimizer step";
   }
   return "?";
 }

@@ -126,7 +126,6 @@ void RunReading::take_framework() {
   const auto found = find_framework(catalog_, run_.framework, "framework");
   if (found) run_.question.framework = **found;
   if (*known->memory_gap != '\0') gap("framework " + text + ": " + known->memory_gap);
-  run_.question.workload.optimizer_instances = argument("num-distributed-optimizer-instances", 1);
 }
 
 void RunReading::take_cluster() {
@@ -174,10 +173,14 @@ void RunReading::take_sharding() {
   if (p.dp * p.cp == 1) stage = 0;  // nothing to shard over
   p.zero_stage = static_cast<std::int8_t>(stage);
   if (holds(text, "megatron-fsdp")) gap("Megatron-FSDP is not modelled yet");
+  const std::int64_t instances = argument("num-distributed-optimizer-instances", 1);
+  const std::int64_t replicas = std::int64_t{p.dp} * p.cp;
+  if (stage > 0 && instances > 1 && replicas % instances == 0)
+    p.shard_group = static_cast<std::int32_t>(replicas / instances);
   // "zero1 over 8 GPUs": the optimizer's shards are spread over so many ranks, and repeated.
   if (const std::size_t at = text.find("zero1 over "); at != std::string::npos && !holds(text, "all dp")) {
     const std::int64_t over = std::atoll(text.c_str() + at + std::string("zero1 over ").size());
-    if (over > 0) run_.question.workload.optimizer_instances = std::max<std::int64_t>(1, p.dp / over);
+    if (over > 1 && over < replicas && replicas % over == 0) p.shard_group = static_cast<std::int32_t>(over);
   }
   if (!run_.question.framework.zero[static_cast<std::size_t>(stage)].allowed) {
     skip("ZeRO stage " + std::to_string(stage) + " is none of " + run_.framework);
