@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::array<const char*, kModuleCount> kModuleNames{
     "core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"};
+constexpr std::array<const char*, kOffloadCount> kOffloadNames{"optimizer", "params", "activations"};
 constexpr std::array<const char*, 6> kScheduleNames{"gpipe", "1f1b", "interleaved",
                                                     "zb-h1", "zb-v", "dualpipe"};
 
@@ -35,6 +36,31 @@ const char* name(Module module) {
   std::size_t bit = 0;
   while ((static_cast<unsigned>(module) >> bit) > 1) ++bit;
   return kModuleNames[bit];
+}
+const char* name(Offload what) {
+  std::size_t bit = 0;
+  while ((static_cast<unsigned>(what) >> bit) > 1) ++bit;
+  return kOffloadNames[bit];
+}
+std::optional<std::uint8_t> offload_named(std::string_view text) {
+  std::uint8_t found = 0;
+  if (text == "none") return found;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view one = text.substr(0, comma);
+    const auto* const at = std::find(kOffloadNames.begin(), kOffloadNames.end(), one);
+    if (at == kOffloadNames.end()) return std::nullopt;
+    found = static_cast<std::uint8_t>(found | 1U << (at - kOffloadNames.begin()));
+    if (comma == std::string_view::npos) return found;
+    text.remove_prefix(comma + 1);
+  }
+}
+std::string offload_names(std::uint8_t what) {
+  std::string text;
+  for (std::size_t i = 0; i < kOffloadNames.size(); ++i) {
+    if ((what >> i) & 1) text += (text.empty() ? "" : ",") + std::string(kOffloadNames[i]);
+  }
+  return text.empty() ? "none" : text;
 }
 std::string name(const Recompute& recompute) {
   if (recompute == Recompute::kNone) return "none";
@@ -88,6 +114,7 @@ std::string canonical(const Plan& plan) {
   axis("ep", plan.ep);
   axis("etp", plan.etp);
   text += "·z" + std::to_string(plan.zero_stage) + "·mb" + std::to_string(plan.micro_batch);
+  axis("sg", plan.shard_group);
   axis("ga", plan.grad_accumulation);
   axis("v", plan.interleave);
   axis("group", plan.micro_batch_group);
@@ -98,6 +125,7 @@ std::string canonical(const Plan& plan) {
   }
   if (plan.tp > 1 && !plan.sequence_parallel) text += "·nosp";
   if (plan.recompute != Recompute::kNone) text += std::string("·") + name(plan.recompute);
+  if (plan.offload != 0) text += "·offload:" + offload_names(plan.offload);
   return text;
 }
 

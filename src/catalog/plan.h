@@ -55,6 +55,14 @@ inline constexpr Recompute Recompute::kSelective =
     Recompute::of_modules(static_cast<std::uint8_t>(Module::kCoreAttention));
 inline constexpr Recompute Recompute::kFull = Recompute::uniform(1);
 
+/// What is kept in the host's memory instead of the device's, each a bit.
+enum class Offload : std::uint8_t { kOptimizer = 1, kParameters = 2, kActivations = 4 };
+inline constexpr int kOffloadCount = 3;
+const char* name(Offload what);
+/// Of names joined by commas, or "none".
+std::optional<std::uint8_t> offload_named(std::string_view text);
+std::string offload_names(std::uint8_t what);
+
 enum class Schedule : std::int8_t { kGpipe, k1F1B, kInterleaved, kZbH1, kZbV, kDualPipe };
 /// As --recompute takes it: "none", "selective", "full", "full:4", "uniform:2", "layernorm,moe_act".
 std::string name(const Recompute& recompute);
@@ -83,9 +91,13 @@ struct Plan {
   std::int16_t first_layers = kEven, last_layers = kEven;
   /// Micro-batches that run through a chunk before the rank turns to its next one; 0 = as many as stages.
   std::int32_t micro_batch_group = 0;
+  std::uint8_t offload = 0;
+  /// Ranks that ZeRO shards over, replicated by the others (hybrid sharding); 0 = all replicas.
+  std::int32_t shard_group = 0;
 
   auto operator<=>(const Plan&) const = default;
   std::int64_t gpus() const { return std::int64_t{dp} * tp * pp * cp; }
+  bool offloads(Offload what) const { return (offload & static_cast<std::uint8_t>(what)) != 0; }
 };
 
 /// What a person told of a plan. Search fills in the rest; memory takes its documented defaults for it.
@@ -95,6 +107,8 @@ struct FixedAxes {
   std::optional<Schedule> schedule;
   std::optional<Recompute> recompute;
   std::optional<bool> sequence_parallel;
+  std::optional<std::uint8_t> offload;
+  std::optional<std::int32_t> shard_group;
   bool operator==(const FixedAxes&) const = default;
 };
 

@@ -37,5 +37,25 @@ TEST(Recompute, RefusesWhatMeansNothing) {
   }
 }
 
+TEST(Offload, NamesReadBack) {
+  for (const char* text :
+       {"none", "optimizer", "params", "optimizer,activations", "optimizer,params,activations"}) {
+    const auto read = offload_named(text);
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(offload_names(*read), text);
+  }
+  EXPECT_FALSE(offload_named("optimiser"));
+  EXPECT_FALSE(offload_named("optimizer,"));
+}
+
+TEST(Canonical, SaysWhereStateIsAndHowFarItIsShared) {
+  Plan p;
+  p.dp = 16;
+  p.zero_stage = 3;
+  p.shard_group = 8;
+  p.offload = *offload_named("optimizer,params");
+  EXPECT_EQ(canonical(p), "dp16·z3·mb1·sg8·offload:optimizer,params");
+}
+
 }  // namespace
 }  // namespace shardplan

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "catalog/adapters.h"
 #include "catalog/device.h"
 
 namespace shardplan {
@@ -40,8 +41,13 @@ struct Training {
   Optimizer optimizer = Optimizer::kAdamW;
   double critical_batch_tokens = 0;  // 0 = not given
   Kernels kernels;
-  /// Copies of the sharded optimizer state: the groups that share one are that much smaller.
-  std::int64_t optimizer_instances = 1;
+  Adapters adapters;
+  /// Rows that the fullest rank's experts receive over those of balanced routing: the capacity factor where
+  /// rows are padded to one, the imbalance where they are not.
+  double expert_load = 1;
+  bool expandable_segments = false;  // of the caching allocator
+  /// Each rank holds its whole unsharded weights before ZeRO divides them.
+  bool unsharded_start = false;
   /// Interleaved chunks may differ by a layer, where the framework was told to deal them so.
   bool uneven_chunks = false;
   /// Multi-token-prediction layers trained on the last stage, each as the model's last layer.
@@ -108,13 +114,30 @@ struct Framework {
   };
   Buffers buffers;
 
+  /// What the framework can keep in the host's memory, where it can at all.
+  struct HostOffload {
+    Sourced<Bytes<>> gradient;  // on the host, for each parameter that is updated there
+    /// ZeRO stage from which the device keeps no gradients; none = it always keeps them.
+    std::optional<int> gradients_leave_from;
+    bool parameters = false;            // at stage 3
+    bool only_with_parameters = false;  // the optimizer goes where the parameters are
+  };
+  std::optional<HostOffload> offload;
+
   /// What the caching allocator and the driver count beyond the tensors. One for all: PyTorch's.
   struct Allocator {
-    Sourced<Ratio<>> slack{};          // of the allocated peak: cached blocks that fit no later tensor
-    Sourced<Bytes<>> context{};        // of the device context, which only the driver counts
-    Sourced<Bytes<>> communication{};  // of the communicators, where there are several ranks
+    Sourced<Ratio<>> slack{};             // of the allocated peak: cached blocks that fit no later tensor
+    Sourced<Ratio<>> expandable_slack{};  // the same with expandable segments
+    Sourced<Bytes<>> context{};           // of the device context, which only the driver counts
+    Sourced<Bytes<>> communication{};     // of the communicators, where there are several ranks
   };
   Allocator allocator;
+
+  /// The host beside the devices. One for all.
+  struct Host {
+    Sourced<PerSecond<>> adam{};  // parameters that a node's processors update in a second
+  };
+  Host host;
 
   /// Of the release in use; neutral where none is known.
   Timing timing;

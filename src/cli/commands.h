@@ -46,9 +46,6 @@ inline constexpr void (*kCommands[])(CLI::App& app, Program& program) = {
 /// A plan that breaks a rule, told as wrong input.
 Error illegal_plan(const Violation& violation);
 
-/// Of a layout and of its question, then the remarks.
-std::vector<std::string> all_assumed(const MemoryPlan& layout, const Question& question);
-
 /// --json, which every command has.
 void add_json_flag(CLI::App& command, Program& program);
 

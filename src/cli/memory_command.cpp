@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/question_flags.h"
+#include "cli/told_layout.h"
 
 namespace shardplan::cli {
 namespace {
@@ -22,6 +23,13 @@ TraceRoots memory_roots(const Estimator& estimator, const MemoryAnswer& answer) 
   for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
     if (value_of(memory.terms[i]) == 0) continue;
     roots.emplace_back(name(static_cast<MemoryTerm>(i)), memory.terms[i].raw().shared());
+  }
+  const auto host = estimator.host_memory<Traced>(answer.plan, static_cast<int>(answer.memory.fullest));
+  for (const auto& [what, size] : {std::pair{"optimizer state in host memory", &host.optimizer},
+                                   {"gradients in host memory", &host.gradients},
+                                   {"weights in host memory", &host.weights},
+                                   {"activations in host memory", &host.activations}}) {
+    if (value_of(*size) != 0) roots.emplace_back(what, size->raw().shared());
   }
   const auto state = estimator.state_total<Traced>();
   const auto usable = estimator.usable<Traced>();
@@ -43,21 +51,15 @@ int run(Typed& typed, const Output& output) {
     const auto family = {std::string_view("memory."), std::string_view("pipeline.in_flight")};
     return output.answer(formula_family_text(family), formula_family_json(family));
   }
-  const Result<Question> question = build_question(typed.spec, catalog());
-  if (!question) return output.error(question.error());
-  const Result<MemoryPlan> layout = default_memory_plan(*question);
-  if (!layout) return output.error(layout.error());
-  const Estimator estimator(question.value());
-  if (const auto illegal = estimator.space().violation(layout->plan)) {
-    return output.error(illegal_plan(*illegal));
-  }
+  const Result<ToldLayout> told = told_layout(typed.spec);
+  if (!told) return output.error(told.error());
+  const Estimator estimator(told->question);
   const bool suggest = typed.suggest || typed.top.has_value();
   const MemoryAnswer answer =
-      memory_answer(estimator, layout->plan, question->fixed, suggest ? typed.top.value_or(kSuggestions) : 0,
-                    catalog().evidence);
-  const std::vector<std::string> assumed = all_assumed(*layout, *question);
-  std::string text = memory_text(*question, answer, assumed);
-  Json json = memory_answer_json(*question, answer, assumed);
+      memory_answer(estimator, told->plan, told->question.fixed,
+                    suggest ? typed.top.value_or(kSuggestions) : 0, catalog().evidence);
+  std::string text = memory_text(told->question, answer, told->assumed);
+  Json json = memory_answer_json(told->question, answer, told->assumed);
   if (typed.explain) {
     const TraceRoots roots = memory_roots(estimator, answer);
     text += "\n" + explain_text(roots);
@@ -67,18 +69,6 @@ int run(Typed& typed, const Output& output) {
 }
 
 }  // namespace
-
-Error illegal_plan(const Violation& violation) {
-  return {"illegal_plan", violation.where, name(violation.constraint),
-          "axes that divide the model, the batch and the GPUs", ""};
-}
-
-std::vector<std::string> all_assumed(const MemoryPlan& layout, const Question& question) {
-  std::vector<std::string> assumed = layout.assumed;
-  assumed.insert(assumed.end(), question.assumed.begin(), question.assumed.end());
-  assumed.insert(assumed.end(), question.notes.begin(), question.notes.end());
-  return assumed;
-}
 
 void add_memory_command(CLI::App& app, Program& program) {
   const auto typed = std::make_shared<Typed>();

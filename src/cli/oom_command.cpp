@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/question_flags.h"
+#include "cli/told_layout.h"
 
 namespace shardplan::cli {
 namespace {
@@ -52,17 +53,11 @@ int run(Typed& typed, const Output& output) {
     return output.answer(oom_text(alone, {}), oom_json(alone, {}), alone.solved());
   }
   typed.spec.purpose = Purpose::kRun;
-  const Result<Question> question = build_question(typed.spec, catalog());
-  if (!question) return output.error(question.error());
-  const Result<MemoryPlan> layout = default_memory_plan(*question);
-  if (!layout) return output.error(layout.error());
-  const Estimator estimator(question.value());
-  if (const auto illegal = estimator.space().violation(layout->plan)) {
-    return output.error(illegal_plan(*illegal));
-  }
-  const OomAnswer answer = oom_answer(*message, estimator, layout->plan);
-  const std::vector<std::string> assumed = all_assumed(*layout, *question);
-  return output.answer(oom_text(answer, assumed), oom_json(answer, assumed), answer.solved());
+  const Result<ToldLayout> told = told_layout(typed.spec);
+  if (!told) return output.error(told.error());
+  const Estimator estimator(told->question);
+  const OomAnswer answer = oom_answer(*message, estimator, told->plan);
+  return output.answer(oom_text(answer, told->assumed), oom_json(answer, told->assumed), answer.solved());
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ inline constexpr Bytes<> kActivation = bytes(2);
 inline constexpr Bytes<> kStatistic = bytes(4);
 // A score with dropout: the probability, its mask, the dropped probability.
 inline constexpr Bytes<> kDroppedScore = bytes(5);
+// An eighth of a byte.
+inline constexpr Bytes<> kBit = bytes(0.125);
 // Score-sized tensors at once in the backward pass of unfused attention.
 inline constexpr double kScoreTensors = 3;
 // Of one element of a dropout mask.
@@ -263,8 +265,8 @@ struct MoeActivations {
       "memory.activations.ops.moe",
       "what routed experts keep",
       {"megatron-core", "transformer/moe/{router,token_dispatcher,experts}.py"},
-      "every expert receives the same number of tokens; probabilities applied in the "
-      "activation"};
+      "every expert receives the same number of tokens, or the fullest rank a told multiple of it; "
+      "probabilities applied in the activation"};
   template <class N>
   struct In {
     using Number = N;
@@ -278,10 +280,11 @@ struct MoeActivations {
     Ratio<N> unweighted;
     Ratio<N> gathered_ranks;
     Ratio<N> activations;
+    Ratio<N> inputs_kept;
   };
-  static constexpr std::array<std::string_view, 10> symbols{"T_r", "E",   "k",   "h",   "f_e",
-                                                            "g",   "t_e", "n_u", "n_g", "n_a"};
-  static constexpr std::array<std::string_view, 10> inputs{
+  static constexpr std::array<std::string_view, 11> symbols{"T_r", "E",   "k",   "h",   "f_e", "g",
+                                                            "t_e", "n_u", "n_g", "n_a", "n_i"};
+  static constexpr std::array<std::string_view, 11> inputs{
       "routed tokens: tokens entering the dispatcher on this rank",
       "experts",
       "experts a token",
@@ -291,7 +294,8 @@ struct MoeActivations {
       "tensor-parallel degree of an expert",
       "copies of the activation before the router's weight, where that is a kernel of its own",
       "ranks whose tokens are gathered before they are picked, 0 where tokens are sent",
-      "activation outputs kept: 1, or 0 where the activation is recomputed"};
+      "activation outputs kept: 1, or 0 where the activation is recomputed or its product is frozen",
+      "permuted tokens kept: 1, or 0 where the first projection is frozen"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);
@@ -299,7 +303,7 @@ struct MoeActivations {
     const auto rows = named("rows received", in.routed_tokens * in.top_k * in.expert_tensor);
     const auto projection = rows * in.width * element / in.expert_tensor;
     return named("router", in.routed_tokens * in.experts * kept::constant<N>(kept::kRouterScore)) +
-           named("permuted tokens", rows * in.hidden * element) +
+           named("permuted tokens", in.inputs_kept * rows * in.hidden * element) +
            named("row map", in.routed_tokens * in.experts * kept::constant<N>(kept::kRowMap) +
                                 rows * kept::constant<N>(kept::kRouteEntry)) +
            named("first projection", in.matrices * projection) +
@@ -309,7 +313,7 @@ struct MoeActivations {
   }
   static constexpr std::array examples{Example<MoeActivations>{
       {ratio(4096), ratio(8), ratio(2), ratio(4096), ratio(14336), ratio(2), ratio(1), ratio(0), ratio(0),
-       ratio(1)},
+       ratio(1), ratio(1)},
       772243456.0,
       "mixtral-8x7b: 4096 x 8 x 9 + 8192 x 4096 x 2 + (4096 x 8 x 4 + 8192 x 8) + 3 x 8192 x 14336 x 2 bytes"}};
 };

@@ -7,7 +7,7 @@
 // selective, 4.5 full.
 #pragma once
 
-#include "formula/formula.h"
+#include "cost/activations_ops.h"
 
 namespace shardplan {
 
@@ -20,11 +20,6 @@ inline constexpr Bytes<> kDividedBytes = bytes(24);
 inline constexpr Bytes<> kScoreBytes = bytes(5);
 // Bytes of one bf16 value: the layer input that full recomputation keeps.
 inline constexpr Bytes<> kInputBytes = bytes(2);
-
-template <class N>
-Bytes<N> constant(const Bytes<>& q) {
-  return Bytes<N>(N(q.raw()));
-}
 }  // namespace paper
 
 /// Equations 1, 2 and 4: everything a layer keeps.
@@ -55,11 +50,11 @@ struct PaperLayerNone {
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto elementwise =
         named("norms, dropout and inputs",
-              in.tokens * in.hidden * (paper::constant<N>(paper::kUndividedBytes) / in.tensor_sequence));
+              in.tokens * in.hidden * (kept::constant<N>(paper::kUndividedBytes) / in.tensor_sequence));
     const auto matmul = named("attention and MLP",
-                              in.tokens * in.hidden * (paper::constant<N>(paper::kDividedBytes) / in.tensor));
+                              in.tokens * in.hidden * (kept::constant<N>(paper::kDividedBytes) / in.tensor));
     const auto scores = named("attention scores", in.tokens * in.heads * in.sequence *
-                                                      paper::constant<N>(paper::kScoreBytes) / in.tensor);
+                                                      kept::constant<N>(paper::kScoreBytes) / in.tensor);
     return elementwise + matmul + scores;
   }
   static constexpr std::array examples{
@@ -96,8 +91,8 @@ struct PaperLayerSelective {
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.tokens * in.hidden *
-           (paper::constant<N>(paper::kUndividedBytes) / in.tensor_sequence +
-            paper::constant<N>(paper::kDividedBytes) / in.tensor);
+           (kept::constant<N>(paper::kUndividedBytes) / in.tensor_sequence +
+            kept::constant<N>(paper::kDividedBytes) / in.tensor);
   }
   static constexpr std::array examples{
       Example<PaperLayerSelective>{{ratio(2048), ratio(12288), ratio(1), ratio(1)}, 855638016.0, "34 s b h"},
@@ -126,7 +121,7 @@ struct PaperLayerFull {
       "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
-    return in.tokens * in.hidden * paper::constant<N>(paper::kInputBytes) / in.tensor_sequence;
+    return in.tokens * in.hidden * kept::constant<N>(paper::kInputBytes) / in.tensor_sequence;
   }
   static constexpr std::array examples{Example<PaperLayerFull>{
       {ratio(2048), ratio(12288), ratio(1)}, 50331648.0, "2 s b h: 4.5 GiB over 96 layers"}};

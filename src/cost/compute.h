@@ -231,4 +231,34 @@ struct ModelFlops {
       Example<ModelFlops>{{ratio(1e6), ratio(7e9), flops(0)}, 4.2e16, "6 x 7e9 x 1e6"}};
 };
 
+/// The same where the weights are frozen and only adapters are trained.
+struct FrozenModelFlops {
+  static constexpr FormulaInfo info{
+      "compute.model_flops_frozen",
+      "model FLOP of one step on a frozen base",
+      {"kaplan2020", "sec. 2.1, without the product that makes the weight's gradient"},
+      "a frozen product runs forward and for its input's gradient; attention as in a full step; the adapters' own "
+      "products are not counted"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> tokens;
+    Ratio<N> matmul_parameters;
+    Flops<N> attention_forward;
+  };
+  static constexpr std::array<std::string_view, 3> symbols{"D", "N", "A"};
+  static constexpr std::array<std::string_view, 3> inputs{
+      "tokens", "matmul parameters: active parameters that take part in matrix products, head included",
+      "attention forward: of one token, all layers"};
+  template <class N>
+  static constexpr Flops<N> eval(const In<N>& in) {
+    const Flops<N> multiply_add{N(work::kMultiplyAdd)};
+    const auto products = named("products forward", in.tokens * in.matmul_parameters * multiply_add);
+    const auto attention = named("attention forward", in.tokens * in.attention_forward);
+    return 2.0 * products + attention + 2.0 * attention;
+  }
+  static constexpr std::array examples{
+      Example<FrozenModelFlops>{{ratio(1e6), ratio(7e9), flops(0)}, 2.8e16, "4 x 7e9 x 1e6"}};
+};
+
 }  // namespace shardplan

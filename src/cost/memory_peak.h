@@ -259,6 +259,33 @@ struct OptimizerStepTransient {
       Example<OptimizerStepTransient>{{gigabytes(6), gigabytes(1)}, 7e9, "1 B parameters on one rank"}};
 };
 
+/// Before ZeRO divides them.
+struct UnshardedStart {
+  static constexpr FormulaInfo info{
+      "memory.transient.unsharded_start",
+      "whole weights of a rank before they are sharded",
+      {"deepspeed", "runtime/zero/partition_parameters.py: what zero.Init avoids"},
+      "the model is made whole on each device and divided afterwards; nothing else is there yet"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> parameters;
+    Bytes<N> weight_bytes;
+  };
+  static constexpr std::array<std::string_view, 2> symbols{"n", "k_w"};
+  static constexpr std::array<std::string_view, 2> inputs{"parameters of the rank's layers, unsharded",
+                                                          "weight bytes"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    return in.parameters * in.weight_bytes;
+  }
+  static constexpr std::array examples{Example<UnshardedStart>{
+      {ratio(6.805e9), bytes(2)},
+      13.61e9,
+      "DeepSpeed issue 4527: 6805 M parameters, 12,979 MiB; 14,678 MiB were measured, "
+      "of which about 1,573 are the device context"}};
+};
+
 /// What the caching allocator holds at the peak.
 struct ReservedPeak {
   static constexpr FormulaInfo info{

@@ -16,75 +16,133 @@ GroupCost<N> times(GroupCost<N> cost, const Ratio<N>& repeat) {
   return cost;
 }
 
+/// Two collectives on different tiers: the longer one is what a faster link would be bought for.
+template <class N>
+GroupCost<N> one_after_the_other(const GroupCost<N>& first, const GroupCost<N>& second) {
+  const bool second_leads = second.cost.total() > first.cost.total();
+  GroupCost<N> both = second_leads ? second : first;
+  const GroupCost<N>& other = second_leads ? first : second;
+  const Seconds<N> paced = both.paced_bandwidth_term;
+  both += other;
+  if (other.paced_by != both.paced_by) both.paced_bandwidth_term = paced;
+  both.tier = std::max(first.tier, second.tier);
+  both.hierarchical = true;
+  return both;
+}
+
 }  // namespace
 
 template <class N>
-GroupCost<N> Estimator::shard_collective(const Plan& plan, Collective kind, const Sourced<Bytes<>>& width,
-                                         const std::vector<Link<N>>& links) const {
-  double expert_count = 0;
-  const double dense_count = stage_parameters(plan, 0, expert_count);
+GroupCost<N> Estimator::replica_collective(const Plan& plan, Collective kind, const Bytes<N>& each,
+                                           double dense_count, const Group& dense_group, double expert_count,
+                                           const Group& expert_ranks) const {
   // Full sharding gathers and reduces layer by layer.
   const bool by_layer = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].weights &&
                         has_rails(question_.cluster);
   const double pieces = by_layer ? d(static_cast<std::int64_t>(question_.model.layers.size())) / plan.pp : 1;
-  const Ratio<N> repeat = leaf<N>("pieces of a pass, one a layer", pieces, "full sharding");
-  const Bytes<N> each = leaf<N>("bytes sent for each parameter", width.value, width.source);
   const auto part = [&](const char* what, double count, const Group& group) {
     const Bytes<N> size = leaf<N>(what, count / pieces, model_source_) * each;
-    return times<N>(rail_collective<N>(kind, size, links, question_.cluster, group), repeat);
+    const GroupCost<N> cost = rail_collective<N>(kind, size, links<N>(), question_.cluster, group);
+    return pieces == 1 ? cost : times<N>(cost, leaf<N>("pieces of a pass, one a layer", pieces, "full sharding"));
   };
-  GroupCost<N> cost = part("dense parameters on the rank", dense_count, dense_shard_group(plan));
-  if (expert_count > 0) cost += part("expert parameters on the rank", expert_count, expert_shard_group(plan));
+  GroupCost<N> cost = part("dense parameters on the rank", dense_count, dense_group);
+  if (expert_count > 0) cost += part("expert parameters on the rank", expert_count, expert_ranks);
   return cost;
 }
 
+/// Everything that a rank computes with, of a frozen base too.
 template <class N>
-void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links,
-                                  const Seconds<N>& forward, const Seconds<N>& backward,
+GroupCost<N> Estimator::weights_gathered(const Plan& plan) const {
+  double expert = 0;
+  const double dense = stage_parameters(plan, 0, expert);
+  const Bytes<N> each =
+      frozen() ? base_width<N>()
+               : leaf<N>("bytes sent for each parameter", gathered_weight().value, gathered_weight().source);
+  return replica_collective<N>(plan, Collective::kAllGather, each, dense, dense_shard_group(plan), expert,
+                               expert_shard_group(plan));
+}
+
+/// Bytes of a gradient on the wire.
+const Sourced<Bytes<>>& Estimator::reduced_gradient() const {
+  const Framework& framework = question_.framework;
+  return framework.timing.reduced_gradient.value > bytes(0)
+             ? framework.timing.reduced_gradient
+             : framework.state[static_cast<std::size_t>(question_.workload.optimizer)].gradient;
+}
+
+template <class N>
+GroupCost<N> Estimator::gradients_reduced(const Plan& plan, bool sharded) const {
+  double expert = 0;
+  const double dense = trained_parameters(plan, 0, expert);
+  const Bytes<N> each =
+      leaf<N>("bytes sent for each parameter", reduced_gradient().value, reduced_gradient().source);
+  GroupCost<N> cost =
+      replica_collective<N>(plan, sharded ? Collective::kReduceScatter : Collective::kAllReduce, each, dense,
+                            dense_shard_group(plan), expert, expert_shard_group(plan));
+  if (plan.shard_group != 0) {
+    // Hybrid sharding: then each shard over the groups.
+    cost = one_after_the_other(
+        cost, replica_collective<N>(plan, Collective::kAllReduce, each, dense / d(dense_shard_group(plan).count),
+                                    dense_shard_replicas(plan), expert / d(expert_shard_group(plan).count),
+                                    expert_shard_replicas(plan)));
+  }
+  const Sourced<Ratio<>>& slowdown = question_.framework.timing.reduce_slowdown;
+  if (slowdown.value == ratio(1)) return cost;
+  return times<N>(cost, leaf<N>("time over a ring's", slowdown.value, slowdown.source));
+}
+
+template <class N>
+void Estimator::add_data_parallel(const Plan& plan, const Seconds<N>& forward, const Seconds<N>& backward,
                                   TimeBreakdown<N>& time) const {
   const Framework& framework = question_.framework;
   const Timing& timing = framework.timing;
-  const StateBytes& kept = framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
   const Framework::Sharding& shards = framework.zero[static_cast<std::size_t>(plan.zero_stage)];
-  const Sourced<Bytes<>>& gradient =
-      timing.reduced_gradient.value > bytes(0) ? timing.reduced_gradient : kept.gradient;
   TimeEntry<N>& entry = time[TimeTerm::kData];
   AxisCost<N>& axis = time.axis(Axis::kData);
   const auto add = [&](const GroupCost<N>& cost, const Seconds<N>& pass, const Sourced<Ratio<>>& share,
                        double count) {
     const Ratio<N> repeat = leaf<N>("times in a step", count, "plan");
     const Seconds<N> total = cost.cost.total();
-    const Seconds<N> window = pass * leaf<N>("share of the pass it may run under", share.value, share.source);
+    const Seconds<N> window =
+        pass * leaf<N>("share of the pass it may run under", share.value, share.source);
     const Seconds<N> exposed = call<ExposedTime>(ExposedTime::In<N>{total, window, contention<N>()});
     entry.time += total * repeat;
     entry.hidden += (total - exposed) * repeat;
     return window;
   };
-  double expert_count = 0;
-  const double parameters = stage_parameters(plan, 0, expert_count) + expert_count;
-  const double micro_batches = plan.grad_accumulation;
+  double trained_experts = 0, experts = 0;
+  const double gradient_bytes =
+      (trained_parameters(plan, 0, trained_experts) + trained_experts) * reduced_gradient().value.raw();
+  const double weights = stage_parameters(plan, 0, experts) + experts;
   if (shards.weights) {
     // Full sharding: weights are gathered for each pass, gradients reduced in each backward pass.
-    const double passes = plan.pp > 1 && framework.pipeline_keeps_gathered ? 1 : micro_batches;
-    const auto gather = shard_collective<N>(plan, Collective::kAllGather, gathered_weight(), links);
-    auto reduce = shard_collective<N>(plan, Collective::kReduceScatter, gradient, links);
+    const double passes = plan.pp > 1 && framework.pipeline_keeps_gathered && has_rails(question_.cluster)
+                              ? 1
+                              : plan.grad_accumulation;
+    const auto gather = weights_gathered<N>(plan);
+    auto reduce = gradients_reduced<N>(plan, true);
     add(gather, forward, timing.gather_window, passes);
-    reduce += gather;
+    if (plan.shard_group == 0) {
+      reduce += gather;
+    } else {
+      reduce = one_after_the_other(reduce, gather);
+    }
     const Seconds<N> window = add(reduce, backward, timing.gather_window, passes);
-    axis = {reduce, window, parameters * (gradient.value.raw() + gathered_weight().value.raw()), passes};
+    const Bytes<> width = frozen() ? base_width<double>() : gathered_weight().value;
+    axis = {reduce, window, gradient_bytes + weights * width.raw(), passes};
     return;
   }
   const bool sharded = shards.gradients || shards.optimizer;
-  auto reduce = shard_collective<N>(plan, sharded ? Collective::kReduceScatter : Collective::kAllReduce,
-                                    gradient, links);
-  reduce = times<N>(
-      reduce, leaf<N>("time over a ring's", timing.reduce_slowdown.value, timing.reduce_slowdown.source));
-  const double count = shards.gradients ? micro_batches : 1;
+  const auto reduce = gradients_reduced<N>(plan, sharded);
+  const double count = shards.gradients ? plan.grad_accumulation : 1;
   const Seconds<N> window = add(reduce, backward, timing.reduce_window, count);
-  axis = {reduce, window, parameters * gradient.value.raw(), count};
+  axis = {reduce, window, gradient_bytes, count};
   if (sharded) {
-    add(shard_collective<N>(plan, Collective::kAllGather, gathered_weight(), links), forward,
-        timing.reduce_window, 1);
+    const Bytes<N> each =
+        leaf<N>("bytes sent for each parameter", gathered_weight().value, gathered_weight().source);
+    add(replica_collective<N>(plan, Collective::kAllGather, each, trained_parameters(plan, 0, trained_experts),
+                              dense_shard_group(plan), trained_experts, expert_shard_group(plan)),
+        forward, timing.reduce_window, 1);
   }
   add_small_rings<N>(plan, entry);
 }
@@ -93,7 +151,7 @@ void Estimator::add_data_parallel(const Plan& plan, const std::vector<Link<N>>& 
 template <class N>
 void Estimator::add_small_rings(const Plan& plan, TimeEntry<N>& entry) const {
   const Timing& timing = question_.framework.timing;
-  const double owners = d(dense_shard_group(plan).count) / d(question_.workload.optimizer_instances);
+  const double owners = d(dense_shard_group(plan).count);
   if (timing.hops_a_layer.value.raw() <= 0 || owners * plan.tp <= d(question_.cluster.tiers.front().size))
     return;
   entry.time +=
@@ -109,7 +167,7 @@ void Estimator::add_small_rings(const Plan& plan, TimeEntry<N>& entry) const {
 template <class N>
 void Estimator::add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) const {
   double expert = 0;
-  const double dense = stage_parameters(plan, 0, expert);
+  const double dense = trained_parameters(plan, 0, expert);
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
   const bool sharded = shards.gradients || shards.optimizer;
@@ -123,11 +181,9 @@ void Estimator::add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) con
                                     .cost.total();
 }
 
-template void Estimator::add_data_parallel<double>(const Plan&, const std::vector<Link<double>>&,
-                                                   const Seconds<double>&, const Seconds<double>&,
+template void Estimator::add_data_parallel<double>(const Plan&, const Seconds<double>&, const Seconds<double>&,
                                                    TimeBreakdown<double>&) const;
-template void Estimator::add_data_parallel<Traced>(const Plan&, const std::vector<Link<Traced>>&,
-                                                   const Seconds<Traced>&, const Seconds<Traced>&,
+template void Estimator::add_data_parallel<Traced>(const Plan&, const Seconds<Traced>&, const Seconds<Traced>&,
                                                    TimeBreakdown<Traced>&) const;
 template void Estimator::add_twin_reduction<double>(const Plan&, TimeBreakdown<double>&) const;
 template void Estimator::add_twin_reduction<Traced>(const Plan&, TimeBreakdown<Traced>&) const;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <variant>
 #include <vector>
 
@@ -43,6 +44,13 @@ struct MemoryPeaks {
   Bytes<N> allocated{}, reserved{}, driver{};
 };
 
+/// What waits in the host's memory for one rank.
+template <class N = double>
+struct HostMemory {
+  Bytes<N> weights{}, gradients{}, optimizer{}, activations{};
+  Bytes<N> total() const { return weights + gradients + optimizer + activations; }
+};
+
 /// Whether a total fits. Tight: what is usable lies inside the error band of the total.
 enum class Verdict { kFits, kTight, kNo };
 const char* name(Verdict verdict);
@@ -53,6 +61,8 @@ Verdict verdict_of(Bytes<> total, Bytes<> usable, const ErrorBand* band);
 struct MemoryAccount {
   std::vector<MemoryBreakdown<>> by_stage;
   std::vector<MemoryPeaks<>> peaks;  // of each stage
+  std::vector<HostMemory<>> host;    // of a rank of each stage
+  std::int64_t ranks_of_host = 1;    // that share one host's memory
   std::size_t fullest = 0;
   Bytes<> layer_activations;  // what one layer of the first kind keeps for one micro-batch
   Bytes<> usable, hbm;
@@ -75,10 +85,11 @@ enum class TimeTerm {
   kBubble,         // pipeline fill and drain
   kImbalance,      // waiting for the slowest stage
   kOptimizer,
+  kOffload,     // to the host's memory and back, the optimizer step there
   kStragglers,  // waiting for the slowest rank
   kStep,        // fixed time of a step: data, logging, host work between steps
 };
-inline constexpr std::size_t kTimeTermCount = 16;
+inline constexpr std::size_t kTimeTermCount = 17;
 const char* name(TimeTerm term);
 
 template <class N = double>

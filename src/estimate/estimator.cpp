@@ -20,8 +20,8 @@ const char* name(TimeTerm term) {
   static constexpr std::array<const char*, kTimeTermCount> kNames{
       "gemm",           "attention",       "memory_bound",     "logits",          "recompute",
       "launch",         "tensor_parallel", "context_parallel", "expert_parallel", "data_parallel",
-      "pipeline_sends", "pipeline_bubble", "stage_imbalance",  "optimizer",       "stragglers",
-      "step_overhead"};
+      "pipeline_sends", "pipeline_bubble", "stage_imbalance",  "optimizer",       "offload",
+      "stragglers",     "step_overhead"};
   return kNames[static_cast<std::size_t>(term)];
 }
 
@@ -73,11 +73,24 @@ Bytes<> Estimator::bytes_per_parameter() const {
   return always ? kept + extra->bytes.value : kept;
 }
 
+/// Of them, what the told offload keeps elsewhere under full sharding.
+Bytes<> Estimator::bytes_off_device() const {
+  const auto& can = question_.framework.offload;
+  Plan told;
+  told.offload = question_.fixed.offload.value_or(0);
+  if (!can || !told.offloads(Offload::kOptimizer)) return bytes(0);
+  const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
+  const Bytes<> device = told.offloads(Offload::kParameters) ? bytes(0) : kept.weight.value;
+  const Bytes<> stays = can->gradients_leave_from ? device : device + kept.gradient.value;
+  return bytes_per_parameter() - stays;
+}
+
 template <class N>
 Bytes<N> Estimator::state_total() const {
+  if (frozen()) return frozen_state<N>();
   return call<StateTotal>(StateTotal::In<N>{
       leaf<N>("parameters", parameters_, model_source_),
-      leaf<N>("state bytes a parameter", bytes_per_parameter(),
+      leaf<N>("state bytes a parameter", bytes_per_parameter() - bytes_off_device(),
               "framework " + question_.framework.name + ", " + name(question_.workload.optimizer))});
 }
 
@@ -127,10 +140,12 @@ MemoryAccount Estimator::memory_account(const Plan& plan) const {
   for (int stage = 0; stage < plan.pp; ++stage) {
     account.by_stage.push_back(stage_memory<double>(plan, stage));
     account.peaks.push_back(memory_peaks<double>(plan, stage, account.by_stage.back()));
+    account.host.push_back(host_memory<double>(plan, stage));
     if (account.worst().total() < account.by_stage.back().total())
       account.fullest = account.by_stage.size() - 1;
   }
   account.layer_activations = layer_activations<double>(plan, 0, question_.activations);
+  account.ranks_of_host = ranks_of_host();
   account.usable = usable<double>();
   account.hbm = question_.cluster.device.memory_reported.value;
   return account;
@@ -172,7 +187,10 @@ Estimate Estimator::complete(const Plan& plan, const MemoryBreakdown<>& memory, 
   double attention = 0;
   const double matmul = model_flops_forward_per_token(attention);
   const Flops<> needed =
-      call<ModelFlops>(ModelFlops::In<double>{ratio(step_tokens), ratio(matmul), flops(attention)});
+      frozen()
+          ? call<FrozenModelFlops>(
+                FrozenModelFlops::In<double>{ratio(step_tokens), ratio(matmul), flops(attention)})
+          : call<ModelFlops>(ModelFlops::In<double>{ratio(step_tokens), ratio(matmul), flops(attention)});
   const auto& peak = question_.cluster.device.peak[static_cast<std::size_t>(question_.workload.precision)];
   const Flops<> possible = e.step * peak->value * ratio(d(plan.gpus()));
   e.mfu = needed / possible;

@@ -41,6 +41,11 @@ class Estimator {
   MemoryBreakdown<N> fullest_memory(const Plan& plan, int& stage) const;
   template <class N>
   MemoryBreakdown<N> stage_memory(const Plan& plan, int stage) const;
+  /// What a rank of a stage keeps in the host's memory.
+  template <class N>
+  HostMemory<N> host_memory(const Plan& plan, int stage) const;
+  /// Ranks whose devices hang on one host.
+  std::int64_t ranks_of_host() const;
   /// What each counter shows of a stage's memory.
   template <class N>
   MemoryPeaks<N> memory_peaks(const Plan& plan, int stage, const MemoryBreakdown<N>& memory) const;
@@ -68,7 +73,10 @@ class Estimator {
   template <class N>
   Ratio<N> minimum_gpus(const Bytes<N>& state, const Bytes<N>& usable_bytes) const;
   double parameters() const { return parameters_; }
+  /// Of the whole model: all of them, or the adapters.
+  double trained_parameters() const;
   Bytes<> bytes_per_parameter() const;
+  Bytes<> bytes_off_device() const;
   /// The memory constraint that a breakdown breaks, if any.
   std::optional<Constraint> broken_memory(const MemoryBreakdown<>& memory) const;
 
@@ -76,6 +84,7 @@ class Estimator {
 
  private:
   struct StageTensors;
+  enum class Norm { kMixer, kMlp, kFinal };
   template <class N>
   struct LayerTime;
   template <class N>
@@ -97,10 +106,58 @@ class Estimator {
   double stage_parameters(const Plan& plan, int stage, double& expert) const;
   /// Kind of the model's last layer, which prediction layers repeat.
   std::size_t last_kind() const { return static_cast<std::size_t>(kinds_.kind_of_layer.back()); }
+  /// Prediction layers of a kind, all on the last stage.
+  std::int64_t prediction_layers(std::size_t kind) const {
+    return question_.workload.mtp_layers > 0 && kind == last_kind() ? question_.workload.mtp_layers : 0;
+  }
   void add_prediction_layers(const Plan& plan, bool first, double& dense, double& expert) const;
   /// Activations and logits that prediction layers keep, gradients of the head that wait: of the last stage.
   template <class N>
   void add_head_extras(const Plan& plan, MemoryBreakdown<N>& memory) const;
+
+  /// Those of a stage that have a gradient: all of them, or the adapters.
+  double trained_parameters(const Plan& plan, int stage, double& expert) const;
+
+  // Adapters on a frozen base (adapters.cpp).
+  bool frozen() const { return question_.workload.adapters.rank > 0; }
+  /// Whether a product needs its input in the backward pass: its weight is trained, or an adapter's is.
+  bool keeps_input(std::uint8_t targets) const {
+    return !frozen() || (question_.workload.adapters.targets & targets) != 0;
+  }
+  /// Adapted products of one layer: their widths on a rank, and how many of them a token meets.
+  struct AdaptedWidths {
+    double dense = 0, expert = 0, met = 0;
+  };
+  AdaptedWidths adapted_widths(const Plan& plan, const LayerOps& ops) const;
+  /// Adapters of a layer, those of all experts as one.
+  double adapter_count(const LayerOps& ops) const;
+  template <class N>
+  Bytes<N> adapter_activations(const Plan& plan, const LayerOps& ops) const;
+  /// Width of a frozen linear weight.
+  template <class N>
+  Bytes<N> base_width() const;
+  template <class N>
+  Bytes<N> frozen_weights(const Plan& plan, int stage) const;
+  /// The largest base weight of a layer, in 16 bits, where it is kept in fewer.
+  template <class N>
+  Bytes<N> widened_weight(const Plan& plan, const LayerOps& ops) const;
+  template <class N>
+  Bytes<N> frozen_state() const;
+
+  /// State, activations and logits of a stage, before anything leaves for the host.
+  template <class N>
+  MemoryBreakdown<N> kept_memory(const Plan& plan, int stage) const;
+
+  // The host's memory (host.cpp).
+  /// Moves to the host what the plan keeps there.
+  template <class N>
+  HostMemory<N> offload(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;
+  template <class N>
+  Bytes<N> largest_layer_gradients(const Plan& plan) const;
+  template <class N>
+  void add_offload(const Plan& plan, const Seconds<N>& forward, const Seconds<N>& backward,
+                   TimeBreakdown<N>& time) const;
+  double updated_parameters(const Plan& plan) const;
   template <class N>
   void add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;
   template <class N>
@@ -110,6 +167,9 @@ class Estimator {
   /// Copies and buckets at the optimizer step; zero where the framework makes none.
   template <class N>
   Bytes<N> step_transient(const Plan& plan, int stage) const;
+  /// A rank's weights before they are sharded.
+  template <class N>
+  Bytes<N> unsharded_start(const Plan& plan, int stage) const;
   template <class N>
   Bytes<N> live_activations(const Plan& plan, int stage) const;
   /// An element of what a matrix product keeps of its input; the head's products are never quantized.
@@ -118,7 +178,7 @@ class Estimator {
   /// Parameters of the linear layers on a rank.
   double linear_parameters(const Plan& plan, int stage) const;
   template <class N>
-  Bytes<N> norm_activations(const Plan& plan, bool dropout) const;
+  Bytes<N> norm_activations(const Plan& plan, Norm norm) const;
   template <class N>
   Bytes<N> attention_activations(const Plan& plan, const LayerOps& ops) const;
   template <class N>
@@ -161,6 +221,9 @@ class Estimator {
   Ratio<N> micro_batch_tokens(const Plan& plan) const;
   template <class N>
   Ratio<N> routed_tokens(const Plan& plan) const;
+  /// Expert rows that the fullest rank receives for each routed token.
+  template <class N>
+  Ratio<N> expert_rows_of_token(const LayerOps& ops) const;
   template <class N>
   Seconds<N> gemm_time(const Rates<N>& rates, const typename Rates<N>::Products& products, double groups,
                        const Ratio<N>& m, const Ratio<N>& n, const Ratio<N>& k) const;
@@ -174,6 +237,9 @@ class Estimator {
   Seconds<N> cast_time(const Plan& plan, const LayerOps& ops, const Rates<N>& rates) const;
   template <class N>
   void add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
+  template <class N>
+  void add_adapters(const Plan& plan, const Gemm& gemm, const Rates<N>& rates, double groups,
+                    const Ratio<N>& rows, LayerTime<N>& layer) const;
   template <class N>
   void add_attention(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
   template <class N>
@@ -205,19 +271,25 @@ class Estimator {
                    Seconds<N>& weight) const;
   void add_layers(const LayerTime<double>& l, double layers, double recomputed, ChunkWork& chunk) const;
   std::vector<ChunkWork> chunk_works(const Plan& plan, TimeBreakdown<>& time) const;
-  /// One collective over the owners of a rank's parameters, experts by their own group.
-  template <class N>
-  GroupCost<N> shard_collective(const Plan& plan, Collective kind, const Sourced<Bytes<>>& width,
-                                const std::vector<Link<N>>& links) const;
   template <class N>
   void add_small_rings(const Plan& plan, TimeEntry<N>& entry) const;
   template <class N>
   void add_optimizer(const Plan& plan, const Rates<N>& rates, TimeBreakdown<N>& time) const;
   template <class N>
   void add_overheads(const Plan& plan, TimeBreakdown<N>& time) const;
+  /// `each` bytes of dense and of expert parameters, over a group of their own.
   template <class N>
-  void add_data_parallel(const Plan& plan, const std::vector<Link<N>>& links, const Seconds<N>& forward,
-                         const Seconds<N>& backward, TimeBreakdown<N>& time) const;
+  GroupCost<N> replica_collective(const Plan& plan, Collective kind, const Bytes<N>& each, double dense_count,
+                                  const Group& dense_group, double expert_count,
+                                  const Group& expert_ranks) const;
+  const Sourced<Bytes<>>& reduced_gradient() const;
+  template <class N>
+  GroupCost<N> gradients_reduced(const Plan& plan, bool sharded) const;
+  template <class N>
+  GroupCost<N> weights_gathered(const Plan& plan) const;
+  template <class N>
+  void add_data_parallel(const Plan& plan, const Seconds<N>& forward, const Seconds<N>& backward,
+                         TimeBreakdown<N>& time) const;
   template <class N>
   void add_pipeline(const Plan& plan, const PassTimes& passes, const StagePasses<N>& average,
                     TimeBreakdown<N>& time) const;

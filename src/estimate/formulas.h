@@ -4,12 +4,14 @@
 
 #include "cost/activations_ops.h"
 #include "cost/activations_paper.h"
+#include "cost/adapters.h"
 #include "cost/collectives.h"
 #include "cost/compute.h"
 #include "cost/decode.h"
 #include "cost/kernels.h"
 #include "cost/memory_peak.h"
 #include "cost/multi_token.h"
+#include "cost/offload.h"
 #include "cost/pipeline.h"
 #include "cost/pipeline_buffers.h"
 #include "cost/rails.h"
@@ -24,8 +26,10 @@ using AllFormulas = FormulaList<
     PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
     SelectiveProductActivations, NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
     MoeActivations,  //
+    AdapterParameters, BlockWidth, AdapterActivations, WidenedWeight, WidenTime, ActivationsOnDevice,
+    GradientsOnDevice, HostTransfer, HostOptimizerTime,  //
     LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
-    EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient, StageEdgeActivations,
+    EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient, UnshardedStart, StageEdgeActivations,
     ReservedPeak, DriverPeak, PlaceholderGradients, QuantizedWeights, SequenceGatherBuffer, BatchBuffers,
     PipelineBuffers, PredictionInputActivations, PredictionLogits, DeferredHeadGradients,  //
     RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
@@ -33,7 +37,7 @@ using AllFormulas = FormulaList<
     ExposedTime,
     RequiredBandwidth,  //
     GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime, LaunchFloor,
-    StragglerWait, OptimizerTime, ModelFlops,  //
+    StragglerWait, OptimizerTime, ModelFlops, FrozenModelFlops,  //
     CollectiveOverhead, TokenExchange,         //
     PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble, InFlightV,
     InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //

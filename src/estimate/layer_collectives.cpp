@@ -92,7 +92,7 @@ template <class N>
 void Estimator::add_exchange(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
                              LayerTime<N>& layer, TimeBreakdown<N>& time) const {
   const Bytes<N> size =
-      named("routed tokens", routed_tokens<N>(plan) * leaf<N>("experts a token", ops.top_k, model_source_) *
+      named("routed tokens", routed_tokens<N>(plan) * expert_rows_of_token<N>(ops) *
                                  leaf<N>("routed width", ops.routed_width, model_source_) *
                                  leaf<N>("bytes of an activation", bytes(2), "16-bit activations"));
   const auto cost = token_exchange<N>(plan, ops, size, links);

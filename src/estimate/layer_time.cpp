@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "cost/adapters.h"
 #include "cost/kernels.h"
 #include "estimate/plan_leaves.h"
 
@@ -19,6 +20,8 @@ constexpr double kRotaryPasses = 2;
 constexpr double kBackwardKernels = 2;
 // Kernels of a layer's forward pass: attention block, MLP, routed experts, recurrent mixer.
 constexpr double kAttentionKernels = 14, kMlpKernels = 8, kMoeKernels = 25, kRecurrentKernels = 15;
+// An adapter is two products and the sum with what it stands beside.
+constexpr double kAdapterKernels = 3;
 // Reads and writes of a logit in the loss: cast, maximum, exponential sum, gradient.
 constexpr double kLogitPasses = 5;
 
@@ -113,6 +116,7 @@ void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>&
                           LayerTime<N>& layer) const {
   const Ratio<N> t = micro_batch_tokens<N>(plan), routed = routed_tokens<N>(plan);
   const Sourced<Ratio<>>& few_rows = question_.cluster.device.law.expert_rows_half;
+  const double load = question_.workload.expert_load;
   for (const Gemm& gemm : ops.gemms) {
     const bool expert = gemm.cut == GemmCut::kExpertColumn || gemm.cut == GemmCut::kExpertRow;
     const double split = expert ? plan.etp : (gemm.cut == GemmCut::kWhole ? 1 : plan.tp);
@@ -123,24 +127,57 @@ void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>&
     const Ratio<N> in = leaf<N>("rows on the rank",
                                 column || gemm.cut == GemmCut::kWhole ? gemm.in : gemm.in / split, source);
     Ratio<N> rows = gemm.cut == GemmCut::kWhole ? routed : t;
-    // Balanced routing: each expert of the rank gets the same share of the rows sent to it.
+    // Each expert of the rank gets the same share of the rows sent to it; the fullest rank sets the pace.
     if (expert)
-      rows = routed * leaf<N>("rows of one expert for each routed token", ops.top_k * plan.etp / groups,
-                              "balanced routing");
-    Seconds<N> forward = gemm_time<N>(rates, rates.low, groups, rows, out, in);
-    Seconds<N> weight = gemm_time<N>(rates, rates.low, groups, in, out, rows);
-    Seconds<N> input = gemm_time<N>(rates, rates.low, groups, rows, in, out);
+      rows =
+          routed * leaf<N>("rows of one expert for each routed token", ops.top_k * load * plan.etp / groups,
+                           load == 1 ? "balanced routing" : "routing of the fullest rank");
+    Ratio<N> few(N(1.0));
     if (expert && few_rows.value.raw() > 0) {
-      const Ratio<N> factor =
-          call<FewRows>(FewRows::In<N>{rows, told<N>("rows of an expert at half the rate", few_rows)});
-      forward = forward * factor;
-      weight = weight * factor;
-      input = input * factor;
+      few = call<FewRows>(FewRows::In<N>{rows, told<N>("rows of an expert at half the rate", few_rows)});
     }
+    const Seconds<N> forward = gemm_time<N>(rates, rates.low, groups, rows, out, in) * few;
     layer.gemm_forward += forward;
-    layer.gemm_backward += input + weight;
-    layer.gemm_weight += weight;
+    layer.gemm_backward += gemm_time<N>(rates, rates.low, groups, rows, in, out) * few;
+    if (frozen()) {
+      // A frozen weight has no gradient; its adapters have.
+      add_adapters<N>(plan, gemm, rates, groups, rows, layer);
+      if (question_.workload.adapters.base) {
+        const Seconds<N> widened = call<WidenTime>(WidenTime::In<N>{
+            leaf<N>("weights of the product on the rank", groups * value_of(in) * value_of(out), source),
+            base_width<N>(), rates.memory});
+        layer.memory_forward += widened;
+        layer.memory_backward += widened;
+      }
+    } else {
+      const Seconds<N> weight = gemm_time<N>(rates, rates.low, groups, in, out, rows) * few;
+      layer.gemm_backward += weight;
+      layer.gemm_weight += weight;
+    }
     if ((gemm.modules & plan.recompute.modules) != 0) layer.recompute += forward;
+  }
+}
+
+/// Each adapter beside a product: its two products forward, and both gradients of each.
+template <class N>
+void Estimator::add_adapters(const Plan& plan, const Gemm& gemm, const Rates<N>& rates, double groups,
+                             const Ratio<N>& rows, LayerTime<N>& layer) const {
+  const Adapters& adapters = question_.workload.adapters;
+  const bool row = gemm.cut == GemmCut::kRow || gemm.cut == GemmCut::kExpertRow;
+  const bool expert = gemm.cut == GemmCut::kExpertColumn || gemm.cut == GemmCut::kExpertRow;
+  const double split = expert ? plan.etp : (gemm.cut == GemmCut::kWhole ? 1 : plan.tp);
+  const Ratio<N> rank = leaf<N>("rank of an adapter", d(adapters.rank), "workload");
+  const Ratio<N> in = leaf<N>("rows on the rank", row ? gemm.in / split : gemm.in, gemm.name);
+  for (const AdaptedProduct& product : gemm.adapted) {
+    if ((product.targets & adapters.targets) == 0 || product.out == 0) continue;
+    const Ratio<N> out = leaf<N>("columns on the rank", row ? product.out : product.out / split, gemm.name);
+    layer.gemm_forward +=
+        gemm_time<N>(rates, rates.full, groups, rows, rank, in) + gemm_time<N>(rates, rates.full, groups, rows, out, rank);
+    const Seconds<N> weight =
+        gemm_time<N>(rates, rates.full, groups, in, rank, rows) + gemm_time<N>(rates, rates.full, groups, rank, out, rows);
+    layer.gemm_backward +=
+        gemm_time<N>(rates, rates.full, groups, rows, in, rank) + gemm_time<N>(rates, rates.full, groups, rows, rank, out) + weight;
+    layer.gemm_weight += weight;
   }
 }
 
@@ -238,7 +275,7 @@ Ratio<N> Estimator::inner_elements(const Plan& plan, const LayerOps& ops) const 
     row += told<N>("passes over biased experts", law.biased_expert_passes) *
            count("expert width", ops.expert_width);
   }
-  return sum + row * count("experts a token", ops.top_k) / sequence_share<N>(plan);
+  return sum + row * expert_rows_of_token<N>(ops) / sequence_share<N>(plan);
 }
 
 /// Inputs of low-precision products, read in 16 bits and written again.
@@ -280,14 +317,15 @@ void Estimator::add_memory_bound(const Plan& plan, const LayerOps& ops, const Ra
           inner_elements<N>(plan, ops), rates.activation, rates.memory}) *
       rates.elementwise;
   const Seconds<N> cast = cast_time<N>(plan, ops, rates);
-  layer.memory_forward = kernel + cast;
+  layer.memory_forward += kernel + cast;
   // Inputs and gradients are cast, in both layouts.
-  layer.memory_backward = kernel * told<N>("backward traffic over forward", law.backward_passes) + 2.0 * cast;
+  layer.memory_backward += kernel * told<N>("backward traffic over forward", law.backward_passes) + 2.0 * cast;
   if (ops.experts > 0) {
     const bool graphed = question_.workload.kernels.captured_graphs;
     layer.routing =
         told<N>("routing and host synchronisation", graphed ? timing.moe_layer_graphed : timing.moe_layer);
   }
+  if (frozen()) kernels += kAdapterKernels * adapter_count(ops);
   const auto idle = [&](const Seconds<N>& device, double count) {
     return call<LaunchFloor>(
         LaunchFloor::In<N>{device, leaf<N>("kernels", count, "kernels of one layer"), rates.launch});
@@ -362,7 +400,8 @@ template <class N>
 void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>& forward,
                             Seconds<N>& backward, Seconds<N>& weight) const {
   if (question_.model.vocab == 0) return;
-  const Ratio<N> t = micro_batch_tokens<N>(plan);
+  // A prediction layer computes logits and a loss of its own.
+  const Ratio<N> t = micro_batch_tokens<N>(plan) * leaf<N>("losses", 1.0 + d(question_.workload.mtp_layers), "workload");
   const Ratio<N> out = leaf<N>("vocabulary on the rank", d(question_.model.vocab) / plan.tp, model_source_);
   const Ratio<N> in = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
   const auto product = [&](const Ratio<N>& m, const Ratio<N>& n, const Ratio<N>& k) {
@@ -371,6 +410,8 @@ void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>&
   const Seconds<N> loss =
       named("passes over the logits", t * out * Ratio<N>(N(kLogitPasses)) * rates.activation / rates.memory);
   forward = product(t, out, in) + loss;
+  backward = product(t, in, out) + loss;
+  if (frozen()) return;
   weight = product(in, out, t);
   backward = product(t, in, out) + weight + loss;
 }

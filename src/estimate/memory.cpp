@@ -34,6 +34,15 @@ Ratio<N> Estimator::routed_tokens(const Plan& plan) const {
   return micro_batch_tokens<N>(plan) / sequence_share<N>(plan);
 }
 
+template <class N>
+Ratio<N> Estimator::expert_rows_of_token(const LayerOps& ops) const {
+  const Ratio<N> balanced = leaf<N>("experts a token", ops.top_k, model_source_);
+  const double load = question_.workload.expert_load;
+  if (load == 1) return balanced;
+  return named("rows of a token on the fullest rank",
+               balanced * leaf<N>("load of the fullest rank over the balanced one", load, "workload"));
+}
+
 double Estimator::vocabulary(const Plan& plan) const {
   const double multiple = question_.framework.buffers.vocabulary_multiple.value.raw();
   const double rows = d(question_.model.vocab);
@@ -78,10 +87,29 @@ double Estimator::stage_parameters(const Plan& plan, int stage, double& expert) 
   return dense;
 }
 
+double Estimator::trained_parameters(const Plan& plan, int stage, double& expert) const {
+  if (!frozen()) return stage_parameters(plan, stage, expert);
+  const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
+  double dense = 0;
+  expert = 0;
+  for (int i = 0; i < chunks_of_rank(plan); ++i) {
+    const LayerRange range = chunk_layers(layers, plan, rank_chunk(plan, stage, i));
+    for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+      const AdaptedWidths widths = adapted_widths(plan, kinds_.kinds[k]);
+      const double count = d(kinds_.count(k, range.first, range.last));
+      dense += count * widths.dense;
+      expert += count * widths.expert;
+    }
+  }
+  const double rank = d(question_.workload.adapters.rank);
+  expert *= rank;
+  return dense * rank;
+}
+
 bool Estimator::keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const {
   using When = Framework::ExtraGradient::When;
   if (extra.when == When::kBf16) return question_.workload.precision != Precision::kFp16;
-  return extra.when == When::kAlways || dense_shard_group(plan).count > 1;
+  return extra.when == When::kAlways || dense_replicas(plan).count > 1;
 }
 
 const Sourced<Bytes<>>& Estimator::gathered_weight() const {
@@ -93,16 +121,13 @@ const Sourced<Bytes<>>& Estimator::gathered_weight() const {
 template <class N>
 void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const {
   double expert_count = 0;
-  const double dense_count = stage_parameters(plan, stage, expert_count);
+  const double dense_count = trained_parameters(plan, stage, expert_count);
   const Ratio<N> dense = leaf<N>("dense parameters on the rank", dense_count, model_source_);
   const Ratio<N> expert = leaf<N>("expert parameters on the rank", expert_count, model_source_);
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
-  const auto term = [&](const char* what, Bytes<> size, const Source& source, bool sharded,
-                        std::int64_t instances = 1) {
-    const auto parts = [&](const Group& group) {
-      return sharded ? std::max<std::int64_t>(1, group.count / instances) : 1;
-    };
+  const auto term = [&](const char* what, Bytes<> size, const Source& source, bool sharded) {
+    const auto parts = [&](const Group& group) { return sharded ? group.count : 1; };
     return call<StateTerm>(StateTerm::In<N>{leaf<N>(what, size, source), dense,
                                             degree<N>("dense shards", parts(dense_shard_group(plan))), expert,
                                             degree<N>("expert shards", parts(expert_shard_group(plan)))});
@@ -128,14 +153,15 @@ void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memor
     memory[MemoryTerm::kGradients] +=
         term("gradients unreduced until the last micro-batch", kept.gradient.value, *keeps, false);
   }
-  memory[MemoryTerm::kOptimizer] = term("optimizer bytes", kept.optimizer(), kept.moments.source,
-                                        shards.optimizer, question_.workload.optimizer_instances);
+  memory[MemoryTerm::kOptimizer] =
+      term("optimizer bytes", kept.optimizer(), kept.moments.source, shards.optimizer);
   const auto& extra = question_.framework.extra_gradient;
   if (extra && keeps_extra_gradient(*extra, plan)) {
     memory[MemoryTerm::kGradients] +=
         term("second gradient buffer", extra->bytes.value, extra->bytes.source,
              extra->sharded_from_stage && plan.zero_stage >= *extra->sharded_from_stage);
   }
+  if (frozen()) memory[MemoryTerm::kWeights] += frozen_weights<N>(plan, stage);
 }
 
 template <class N>
@@ -147,14 +173,19 @@ Bytes<N> Estimator::product_input(bool quantized) const {
 }
 
 template <class N>
-Bytes<N> Estimator::norm_activations(const Plan& plan, bool in_layer) const {
+Bytes<N> Estimator::norm_activations(const Plan& plan, Norm norm) const {
+  const bool in_layer = norm != Norm::kFinal;
+  // A frozen head reads the final norm; a frozen product that no adapter stands beside needs no input.
+  const bool read = norm == Norm::kFinal
+                        ? !frozen()
+                        : keeps_input(norm == Norm::kMixer ? targets::kProjections : targets::kMlpInputs);
   const auto& gathered = question_.framework.buffers.gathered_column_inputs;
   const Ratio<N> shared = sequence_share<N>(plan);
   return call<NormActivations>(NormActivations::In<N>{
       micro_batch_tokens<N>(plan), leaf<N>("hidden size", d(question_.model.hidden), model_source_), shared,
       gathered.value > ratio(0) ? leaf<N>("kept gathered", ratio(1), gathered.source) : shared,
       leaf<N>("dropout masks", in_layer && question_.workload.kernels.hidden_dropout ? 1 : 0, "workload"),
-      leaf<N>("outputs kept", in_layer && plan.recompute.has(Module::kLayerNorm) ? 0 : 1, "plan"),
+      leaf<N>("outputs kept", !read || (in_layer && plan.recompute.has(Module::kLayerNorm)) ? 0 : 1, "plan"),
       product_input<N>(in_layer)});
 }
 
@@ -205,7 +236,8 @@ Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, Activa
         count("widths of the products kept, split", ops.query_width + ops.kv_width / 2 + ops.mlp_width),
         tensor, shared});
   }
-  Bytes<N> sum = norm_activations<N>(plan, true);
+  Bytes<N> sum = norm_activations<N>(plan, Norm::kMixer);
+  if (frozen()) sum += adapter_activations<N>(plan, ops);
   if (ops.has_attention_core) {
     sum += attention_activations<N>(plan, ops);
   } else if (ops.value_width > 0) {
@@ -213,7 +245,7 @@ Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, Activa
         t, count("mixer width", ops.value_width), count("inner width", ops.mixer_extra_width), tensor});
   }
   if (ops.mlp_matrices <= 0) return sum;
-  sum += norm_activations<N>(plan, true);
+  sum += norm_activations<N>(plan, Norm::kMlp);
   const Ratio<N> matrices = count("matrices before the activation", ops.mlp_matrices);
   const auto& copies = question_.framework.buffers.gated_copies;
   const Ratio<N> unfused = ops.mlp_matrices > 1
@@ -224,19 +256,22 @@ Bytes<N> Estimator::layer_activations(const Plan& plan, std::size_t kind, Activa
   const bool dense_again =
       moe ? whole_moe || plan.recompute.has(Module::kSharedExperts) : plan.recompute.has(Module::kMlp);
   if (dense_width > 0 && !dense_again) {
-    sum += call<MlpActivations>(MlpActivations::In<N>{t, count("MLP width", dense_width), matrices, unfused,
-                                                      tensor, product_input<N>(!moe)});
+    sum += call<MlpActivations>(MlpActivations::In<N>{
+        t, count("MLP width", dense_width), matrices, unfused, tensor,
+        keeps_input(targets::kDownward) ? product_input<N>(!moe)
+                                        : leaf<N>("bytes of a product's input", bytes(0), "frozen")});
   }
   if (moe && !whole_moe) {
     const Kernels& kernels = question_.workload.kernels;
     const bool act_again = plan.recompute.has(Module::kMoeActivation);
     sum += call<MoeActivations>(MoeActivations::In<N>{
-        routed_tokens<N>(plan), count("experts", ops.experts), count("experts a token", ops.top_k), hidden,
+        routed_tokens<N>(plan), count("experts", ops.experts), expert_rows_of_token<N>(ops), hidden,
         count("expert width", ops.expert_width), matrices, degree<N>("expert-tensor degree", plan.etp),
         count("unweighted copies", kernels.fused_expert_activation || act_again ? 0 : 1),
         count("ranks whose tokens are gathered",
               kernels.gathers_expert_tokens ? d(std::int64_t{plan.ep} * plan.etp) : 0),
-        leaf<N>("activation outputs kept", act_again ? 0 : 1, "plan")});
+        leaf<N>("activation outputs kept", act_again || !keeps_input(targets::kDownward) ? 0 : 1, "plan"),
+        leaf<N>("permuted tokens kept", keeps_input(targets::kMlpInputs) ? 1 : 0, "plan")});
   }
   return sum;
 }
@@ -342,9 +377,10 @@ MemoryBreakdown<N> Estimator::fullest_memory(const Plan& plan, int& stage) const
 #define SHARDPLAN_INSTANTIATE(N)                                                                      \
   template Ratio<N> Estimator::micro_batch_tokens<N>(const Plan&) const;                              \
   template Ratio<N> Estimator::routed_tokens<N>(const Plan&) const;                                   \
+  template Ratio<N> Estimator::expert_rows_of_token<N>(const LayerOps&) const;                        \
   template Ratio<N> Estimator::chunks_alive<N>(const Plan&, int, int) const;                          \
   template Bytes<N> Estimator::layer_activations<N>(const Plan&, std::size_t, ActivationModel) const; \
-  template Bytes<N> Estimator::norm_activations<N>(const Plan&, bool) const;                          \
+  template Bytes<N> Estimator::norm_activations<N>(const Plan&, Norm) const;                          \
   template Bytes<N> Estimator::layer_inputs<N>(const Plan&) const;                                    \
   template Bytes<N> Estimator::chunk_bytes<N>(const Plan&, std::int64_t) const;                       \
   template Bytes<N> Estimator::live_activations<N>(const Plan&, int) const;                           \

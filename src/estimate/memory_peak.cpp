@@ -40,8 +40,8 @@ Bytes<N> Estimator::layer_backward(const Plan& plan, const LayerOps& ops) const 
       t, hidden, count("MLP width", dense), matrices,
       leaf<N>("inputs gathered again", plan.sequence_parallel ? 1 : 0, "plan"), tensor, shared});
   if (ops.experts > 0) {
-    const Ratio<N> rows = routed_tokens<N>(plan) * count("experts a token", ops.top_k) *
-                          degree<N>("expert-tensor degree", plan.etp);
+    const Ratio<N> rows =
+        routed_tokens<N>(plan) * expert_rows_of_token<N>(ops) * degree<N>("expert-tensor degree", plan.etp);
     most = max(most,
                call<MoeBackwardTransient>(MoeBackwardTransient::In<N>{
                    t, hidden, named("expert rows on the rank", rows), count("expert width", ops.expert_width),
@@ -61,8 +61,10 @@ Bytes<N> Estimator::gathered_layer(const Plan& plan, const LayerOps& ops) const 
                             ops.expert_parameters / (d(plan.ep) * plan.etp);
   return call<GatheredLayers>(GatheredLayers::In<N>{
       leaf<N>("parameters of a layer", parameters, model_source_),
-      leaf<N>("gathered weight bytes", gathered_weight().value, gathered_weight().source),
-      leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source)});
+      frozen() ? base_width<N>()
+               : leaf<N>("gathered weight bytes", gathered_weight().value, gathered_weight().source),
+      frozen() ? leaf<N>("gradient bytes", bytes(0), "frozen")
+               : leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source)});
 }
 
 template <class N>
@@ -73,7 +75,8 @@ Bytes<N> Estimator::gathered_root(const Plan& plan, int stage) const {
   const double embedding = own ? table_parameters(plan) / plan.tp : 0;
   return call<GatheredRoot>(GatheredRoot::In<N>{
       leaf<N>("parameters of the tables", head + embedding, model_source_),
-      leaf<N>("parameters of the head", head, model_source_),
+      frozen() ? leaf<N>("parameters of the head", 0, "frozen")
+               : leaf<N>("parameters of the head", head, model_source_),
       leaf<N>("gathered weight bytes", gathered_weight().value, gathered_weight().source)});
 }
 
@@ -92,7 +95,8 @@ Bytes<N> Estimator::loss_bytes(const Plan& plan) const {
   const Bytes<N> logits = call<Logits>(Logits::In<N>{
       micro_batch_tokens<N>(plan), leaf<N>("vocabulary", vocabulary(plan), model_source_),
       degree<N>("tensor-parallel degree", plan.tp), leaf<N>("bytes a logit", logit.value, logit.source)});
-  return question_.activations == ActivationModel::kOps ? logits + norm_activations<N>(plan, false) : logits;
+  return question_.activations == ActivationModel::kOps ? logits + norm_activations<N>(plan, Norm::kFinal)
+                                                        : logits;
 }
 
 template <class N>
@@ -119,6 +123,7 @@ Bytes<N> Estimator::recomputed_bytes(const Plan& plan, std::size_t kind) const {
 }
 
 bool Estimator::gathers_layers(const Plan& plan) const {
+  if (plan.offloads(Offload::kParameters)) return true;
   return question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].weights &&
          dense_shard_group(plan).count > 1 && !(question_.framework.pipeline_keeps_gathered && plan.pp > 1);
 }
@@ -142,6 +147,7 @@ Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>&
     for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
       if (kinds_.count(k, range.first, range.last) == 0) continue;
       Bytes<N> one = layer_backward<N>(plan, kinds_.kinds[k]);
+      if (question_.workload.adapters.base) one += widened_weight<N>(plan, kinds_.kinds[k]);
       if (recomputes || modules) one += recomputed_bytes<N>(plan, k);
       backward = larger(backward, one);
       if (gathers) gathered = larger(gathered, gathered_layer<N>(plan, kinds_.kinds[k]));
@@ -153,12 +159,12 @@ Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>&
   if (has_table_ && holds_last_chunk(plan, stage)) {
     Bytes<N> head = call<HeadBackwardTransient>(HeadBackwardTransient::In<N>{
         t, hidden, leaf<N>("vocabulary", vocabulary(plan), model_source_),
-        leaf<N>("weight gradients held apart", question_.workload.kernels.fused_weight_gradient ? 0 : 1,
-                "kernels"),
+        leaf<N>("weight gradients held apart",
+                question_.workload.kernels.fused_weight_gradient || frozen() ? 0 : 1, "kernels"),
         tensor});
     backward = max(backward, head);
   }
-  if (has_table_ && holds_first_chunk(plan, stage)) {
+  if (has_table_ && holds_first_chunk(plan, stage) && !frozen()) {
     // By then the first chunk's own activations are gone.
     const Bytes<N> table = call<EmbeddingBackwardTransient>(EmbeddingBackwardTransient::In<N>{
         t, hidden, leaf<N>("vocabulary", vocabulary(plan), model_source_), tensor});
@@ -192,14 +198,14 @@ Bytes<N> Estimator::stage_edges(const Plan& plan, int stage) const {
 template <class N>
 Bytes<N> Estimator::step_transient(const Plan& plan, int stage) const {
   const Framework::Buffers& buffers = question_.framework.buffers;
-  if (buffers.step.value == bytes(0)) return Bytes<N>(N(0.0));
+  if (buffers.step.value == bytes(0) || plan.offloads(Offload::kOptimizer)) return Bytes<N>(N(0.0));
   const auto& extra = question_.framework.extra_gradient;
   // Where whole fp32 gradients are kept, the optimizer reads its shard of them in place; they are reduced in
   // fp32 too.
   const bool in_place = extra && keeps_extra_gradient(*extra, plan);
   const bool sharded = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].optimizer;
   double expert = 0;
-  const double dense = stage_parameters(plan, stage, expert);
+  const double dense = trained_parameters(plan, stage, expert);
   const Bytes<N> shard = call<StateTerm>(
       StateTerm::In<N>{in_place ? leaf<N>("nothing copied", bytes(0), extra->bytes.source)
                                 : leaf<N>("bytes copied", buffers.step.value, buffers.step.source),
@@ -290,7 +296,7 @@ Bytes<N> Estimator::stage_buffers(const Plan& plan, int stage) const {
                              Ratio<N>(N(1.0)))
                  : engine;
   const auto& placeholders = buffers.placeholder_gradients;
-  if (placeholders.value > ratio(0) && question_.workload.kernels.fused_weight_gradient) {
+  if (placeholders.value > ratio(0) && question_.workload.kernels.fused_weight_gradient && !frozen()) {
     sum += call<PlaceholderGradients>(PlaceholderGradients::In<N>{
         leaf<N>("elements of distinct weight shapes", distinct_weight_elements(plan, stage), model_source_),
         leaf<N>("placeholders for each", placeholders.value, placeholders.source)});
@@ -338,25 +344,46 @@ void Estimator::add_head_extras(const Plan& plan, MemoryBreakdown<N>& memory) co
 }
 
 template <class N>
-MemoryBreakdown<N> Estimator::stage_memory(const Plan& plan, int stage) const {
+MemoryBreakdown<N> Estimator::kept_memory(const Plan& plan, int stage) const {
   MemoryBreakdown<N> memory;
   add_state<N>(plan, stage, memory);
   memory[MemoryTerm::kActivations] = live_activations<N>(plan, stage);
-  Bytes<N> loss{};
-  if (holds_last_chunk(plan, stage) && question_.model.vocab > 0) loss = loss_bytes<N>(plan);
-  memory[MemoryTerm::kLogits] = loss;
-  // The closed forms of the paper know no working buffers.
-  if (question_.activations == ActivationModel::kOps) {
+  if (question_.activations == ActivationModel::kOps)
     memory[MemoryTerm::kActivations] += stage_edges<N>(plan, stage);
-    const Bytes<N> backward = stage_transient<N>(plan, stage, loss);
-    // The optimizer steps when activations and logits are gone.
-    const Bytes<N> step =
-        step_transient<N>(plan, stage) - memory[MemoryTerm::kActivations] - memory[MemoryTerm::kLogits];
-    memory[MemoryTerm::kTransient] = max(backward, step);
-    memory[MemoryTerm::kBuffers] = stage_buffers<N>(plan, stage);
-    if (has_table_ && holds_last_chunk(plan, stage)) add_head_extras<N>(plan, memory);
+  if (holds_last_chunk(plan, stage) && question_.model.vocab > 0)
+    memory[MemoryTerm::kLogits] = loss_bytes<N>(plan);
+  return memory;
+}
+
+template <class N>
+MemoryBreakdown<N> Estimator::stage_memory(const Plan& plan, int stage) const {
+  MemoryBreakdown<N> memory = kept_memory<N>(plan, stage);
+  if (plan.offload != 0) offload<N>(plan, stage, memory);
+  // The closed forms of the paper know no working buffers.
+  if (question_.activations != ActivationModel::kOps) return memory;
+  const Bytes<N> backward = stage_transient<N>(plan, stage, memory[MemoryTerm::kLogits]);
+  // The optimizer steps when activations and logits are gone.
+  const Bytes<N> step =
+      step_transient<N>(plan, stage) - memory[MemoryTerm::kActivations] - memory[MemoryTerm::kLogits];
+  Bytes<N>& transient = memory[MemoryTerm::kTransient];
+  transient = plan.offload == 0 ? max(backward, step) : transient + max(backward, step);
+  memory[MemoryTerm::kBuffers] = stage_buffers<N>(plan, stage);
+  if (has_table_ && holds_last_chunk(plan, stage)) add_head_extras<N>(plan, memory);
+  if (question_.workload.unsharded_start) {
+    // Where the start is the peak, what it holds beyond the rest is transient.
+    transient = max(transient, unsharded_start<N>(plan, stage) - (memory.total() - transient));
   }
   return memory;
+}
+
+template <class N>
+Bytes<N> Estimator::unsharded_start(const Plan& plan, int stage) const {
+  const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
+  double expert = 0;
+  const double dense = stage_parameters(plan, stage, expert);
+  return call<UnshardedStart>(UnshardedStart::In<N>{
+      leaf<N>("parameters of the rank, unsharded", dense + expert, model_source_),
+      frozen() ? base_width<N>() : leaf<N>("weight bytes", kept.weight.value, kept.weight.source)});
 }
 
 template <class N>
@@ -367,17 +394,19 @@ MemoryPeaks<N> Estimator::memory_peaks(const Plan& plan, int stage, const Memory
   const Bytes<N> communicators = plan.gpus() > 1 ? leaf<N>("communicators", allocator.communication.value,
                                                            allocator.communication.source)
                                                  : leaf<N>("one rank", bytes(0), "plan");
+  const auto& slack = question_.workload.expandable_segments ? allocator.expandable_slack : allocator.slack;
   MemoryPeaks<N> peaks;
   peaks.allocated = memory.total();
   peaks.reserved = call<ReservedPeak>(ReservedPeak::In<N>{
-      peaks.allocated, leaf<N>("slack", allocator.slack.value, allocator.slack.source),
-      step_transient<N>(plan, stage), leaf<N>("HBM", hbm.value, hbm.source) - context - communicators});
+      peaks.allocated, leaf<N>("slack", slack.value, slack.source), step_transient<N>(plan, stage),
+      leaf<N>("HBM", hbm.value, hbm.source) - context - communicators});
   peaks.driver = call<DriverPeak>(DriverPeak::In<N>{peaks.reserved, context, communicators});
   return peaks;
 }
 
 #define SHARDPLAN_INSTANTIATE(N)                                                                         \
   template MemoryPeaks<N> Estimator::memory_peaks<N>(const Plan&, int, const MemoryBreakdown<N>&) const; \
+  template MemoryBreakdown<N> Estimator::kept_memory<N>(const Plan&, int) const;                         \
   template MemoryBreakdown<N> Estimator::stage_memory<N>(const Plan&, int) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)

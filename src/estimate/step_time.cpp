@@ -64,7 +64,7 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   PassTimes by_pass;
   std::array<double, kAxisCount> occurrences{};
   for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-    const double count = d(kinds_.count(k, 0, layers));
+    const double count = d(kinds_.count(k, 0, layers) + prediction_layers(k));
     const Ratio<N> n = leaf<N>("layers", count, model_source_);
     LayerTime<N> l = layer_time<N>(plan, kinds_.kinds[k], rates, tier_links, time);
     if (plan.recompute.kind == Recompute::Kind::kBlock) {
@@ -107,10 +107,11 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   by_pass.head = {value_of(head_forward), value_of(head_backward) - weight, weight};
   add_pipeline<N>(plan, by_pass, passes_split, time);
 
-  if (dense_shard_group(plan).count > 1) {
-    add_data_parallel<N>(plan, tier_links, forward / stages, backward / stages, time);
+  if (dense_replicas(plan).count > 1) {
+    add_data_parallel<N>(plan, forward / stages, backward / stages, time);
   }
   if (plan.schedule == Schedule::kDualPipe) add_twin_reduction<N>(plan, time);
+  if (plan.offload != 0) add_offload<N>(plan, forward / stages, backward / stages, time);
   add_optimizer<N>(plan, rates, time);
   add_overheads<N>(plan, time);
   return time;
@@ -118,16 +119,9 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
 
 template <class N>
 void Estimator::add_optimizer(const Plan& plan, const Rates<N>& rates, TimeBreakdown<N>& time) const {
-  double expert = 0;
-  const double dense = stage_parameters(plan, 0, expert);
-  const bool sharded = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].optimizer;
-  const double copies = d(question_.workload.optimizer_instances);
-  const double updated =
-      sharded
-          ? (dense / d(dense_shard_group(plan).count) + expert / d(expert_shard_group(plan).count)) * copies
-          : dense + expert;
-  time[TimeTerm::kOptimizer].time += call<OptimizerTime>(
-      OptimizerTime::In<N>{leaf<N>("parameters this rank updates", updated, model_source_), rates.memory});
+  if (plan.offloads(Offload::kOptimizer)) return;
+  time[TimeTerm::kOptimizer].time += call<OptimizerTime>(OptimizerTime::In<N>{
+      leaf<N>("parameters this rank updates", updated_parameters(plan), model_source_), rates.memory});
 }
 
 /// What a step takes beyond the work: the engine's time a micro-batch, waiting for the slowest rank, a fixed
@@ -152,9 +146,10 @@ void Estimator::add_overheads(const Plan& plan, TimeBreakdown<N>& time) const {
 ChunkTimes Estimator::chunk_times(const Plan& plan, const PassTimes& passes, std::int64_t chunk) const {
   const LayerRange range =
       chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, chunk);
-  ChunkTimes sum = chunk + 1 == all_chunks(plan) ? passes.head : ChunkTimes{};
+  const bool last = chunk + 1 == all_chunks(plan);
+  ChunkTimes sum = last ? passes.head : ChunkTimes{};
   for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-    const double layers = d(kinds_.count(k, range.first, range.last));
+    const double layers = d(kinds_.count(k, range.first, range.last) + (last ? prediction_layers(k) : 0));
     sum.forward += layers * passes.layers[k].forward;
     sum.backward += layers * passes.layers[k].backward;
     sum.weight += layers * passes.layers[k].weight;

@@ -96,8 +96,9 @@ std::vector<ChunkWork> Estimator::chunk_works(const Plan& plan, TimeBreakdown<>&
     for (std::size_t c = 0; c < chunks.size(); ++c) {
       const LayerRange range = chunk_layers(layers, plan, static_cast<std::int64_t>(c));
       const LayerRange again = plan.recompute.whole_layers() ? recomputed_layers(plan, range) : range;
-      add_layers(l, d(kinds_.count(k, range.first, range.last)), d(kinds_.count(k, again.first, again.last)),
-                 chunks[c]);
+      const std::int64_t more = c + 1 == chunks.size() ? prediction_layers(k) : 0;
+      add_layers(l, d(kinds_.count(k, range.first, range.last) + more),
+                 d(kinds_.count(k, again.first, again.last)), chunks[c]);
     }
   }
   Seconds<> forward, backward, weight;

@@ -44,11 +44,15 @@ struct Estimator::StageTensors {
     list.push_back({name, bytes_each, alive, term});
   }
 
-  void add_norm(double alive, bool in_layer, MemoryTerm term = MemoryTerm::kActivations) {
+  void add_norm(double alive, Norm norm, MemoryTerm term = MemoryTerm::kActivations) {
+    const bool in_layer = norm != Norm::kFinal;
+    const bool read = in_layer
+                          ? e.keeps_input(norm == Norm::kMixer ? targets::kProjections : targets::kMlpInputs)
+                          : !e.frozen();
     const bool gathered = e.question_.framework.buffers.gathered_column_inputs.value > ratio(0);
     const bool again = in_layer && plan.recompute.has(Module::kLayerNorm);
     add("residual stream", of(hidden, shared), alive, term);
-    add("norm output", of(hidden, gathered && !paper ? 1 : shared), again ? 0 : alive, term);
+    add("norm output", of(hidden, gathered && !paper ? 1 : shared), again || !read ? 0 : alive, term);
     if (in_layer && masks) add("dropout mask", of(hidden, shared, kept::kMask), alive, term);
   }
 
@@ -91,22 +95,25 @@ struct Estimator::StageTensors {
     const double width = moe ? ops.shared_width : ops.mlp_width, stored = again ? 0 : alive;
     const double copies = ops.mlp_matrices > 1 ? e.question_.framework.buffers.gated_copies.value.raw() : 0;
     add("MLP first projection output", of(ops.mlp_matrices * width, tensor), stored);
-    add("MLP activation output", of(width, tensor), (1 + copies) * stored);
+    const double read = e.keeps_input(targets::kDownward) ? 1 : 0;
+    add("MLP activation output", of(width, tensor), (read + copies) * stored);
     if (moe) add_experts(ops, r.has(Module::kMoe) ? 0 : alive);
   }
 
   void add_experts(const LayerOps& ops, double alive) {
     const Ratio<> routed = e.routed_tokens<double>(plan);
-    const Ratio<> rows = routed * ratio(ops.top_k * plan.etp), experts = routed * ratio(ops.experts);
+    const Ratio<> rows = routed * e.expert_rows_of_token<double>(ops) * ratio(plan.etp),
+                  experts = routed * ratio(ops.experts);
     const bool act_again = plan.recompute.has(Module::kMoeActivation);
     add("router scores", experts * kept::kStatistic, 2 * alive);
     add("router mask", experts * kept::kMask, alive);
-    add("permuted tokens", rows * ratio(hidden) * kept::kActivation, alive);
+    add("permuted tokens", rows * ratio(hidden) * kept::kActivation,
+        e.keeps_input(targets::kMlpInputs) ? alive : 0);
     add("permutation map", experts * kept::kRowMap, alive);
     add("routed rows' bookkeeping", rows * kept::kRouteEntry, alive);
     const Bytes<> inner = rows * ratio(ops.expert_width) * kept::kActivation / ratio(plan.etp);
     add("expert first projection output", ops.mlp_matrices * inner, alive);
-    const double weighted = act_again ? 0 : 1,
+    const double weighted = act_again || !e.keeps_input(targets::kDownward) ? 0 : 1,
                  unweighted = kernels.fused_expert_activation || act_again ? 0 : 1;
     add("expert activation output", inner, (weighted + unweighted) * alive);
     if (kernels.gathers_expert_tokens) {
@@ -126,7 +133,10 @@ struct Estimator::StageTensors {
       add("MLP output before its reduction", of(hidden, 1), alive);
       return;
     }
-    add_norm(alive, true);
+    add_norm(alive, Norm::kMixer);
+    if (e.frozen()) {
+      add("inner outputs of the adapters", e.adapter_activations<double>(plan, ops), alive);
+    }
     if (ops.has_attention_core) {
       add_attention(ops, alive);
     } else {
@@ -134,7 +144,7 @@ struct Estimator::StageTensors {
       add("inner tensors of the mixer", of(ops.mixer_extra_width, tensor), alive);
     }
     if (ops.mlp_matrices <= 0) return;
-    add_norm(alive, true);
+    add_norm(alive, Norm::kMlp);
     add_mlp(ops, alive);
   }
 
@@ -187,6 +197,13 @@ struct Estimator::StageTensors {
     add("head inputs that wait", of(hidden, shared), deferred, MemoryTerm::kTransient);
   }
 
+  /// Of every activation, so much is on the device; the rest waits in the host's memory.
+  void keep_share(Ratio<> share) {
+    for (Tensor& t : list) {
+      if (t.term == MemoryTerm::kActivations) t.alive *= share.raw();
+    }
+  }
+
   void add_edges() {
     const double outputs = e.question_.framework.buffers.stage_outputs.value.raw();
     const double micro_batches = std::min(d(plan.pp) - stage, d(plan.grad_accumulation));
@@ -203,7 +220,7 @@ struct Estimator::StageTensors {
     const double half = (logit - fp32 * kept::kStatistic.raw()) / kept::kActivation.raw();
     add("logits in fp32", of(vocabulary, tensor, kept::kStatistic), fp32, MemoryTerm::kLogits);
     add("logits in 16 bits", of(vocabulary, tensor), half, MemoryTerm::kLogits);
-    if (!paper) add_norm(1, false, MemoryTerm::kLogits);
+    if (!paper) add_norm(1, Norm::kFinal, MemoryTerm::kLogits);
   }
 
   void add_state(const MemoryBreakdown<>& memory) {
@@ -222,6 +239,7 @@ struct Estimator::StageTensors {
     const Ratio<> table = ratio(e.table_parameters(plan) / tensor);
     add("embedding or head table", table * kept_bytes.weight.value, 0, MemoryTerm::kWeights);
     add("embedding or head table, gathered", table * e.gathered_weight().value, 0, MemoryTerm::kTransient);
+    if (e.frozen()) return;
     add("gradient of the embedding or head table", table * kept_bytes.gradient.value, 0,
         MemoryTerm::kGradients);
     add("gradient of the embedding or head table in 16 bits", table * kept::kActivation, 0,
@@ -244,8 +262,10 @@ struct Estimator::StageTensors {
                                   ops.expert_parameters / (d(plan.ep) * plan.etp));
       }
     }
-    add("weights of one layer, gathered", ratio(most) * e.gathered_weight().value, paper ? 0 : 2,
+    add("weights of one layer, gathered",
+        ratio(most) * (e.frozen() ? e.base_width<double>() : e.gathered_weight().value), paper ? 0 : 2,
         MemoryTerm::kTransient);
+    if (e.frozen()) return;
     add("gradients of one layer, unreduced", ratio(most) * kept_bytes.gradient.value, paper ? 0 : 1,
         MemoryTerm::kTransient);
   }
@@ -257,6 +277,10 @@ std::vector<Tensor> Estimator::tensors(const Plan& plan, int stage) const {
   tensors.add_state(memory);
   tensors.add_chunks();
   if (question_.activations == ActivationModel::kOps) tensors.add_edges();
+  if (plan.offloads(Offload::kActivations)) {
+    const Bytes<> kept = kept_memory<double>(plan, stage)[MemoryTerm::kActivations];
+    tensors.keep_share(memory[MemoryTerm::kActivations] / kept);
+  }
   if (plan.sequence_parallel) {
     tensors.add("residual stream, gathered over tensor-parallel ranks", tensors.of(tensors.hidden, 1), 0,
                 MemoryTerm::kTransient);

@@ -59,6 +59,14 @@ std::vector<Question> questions() {
   Question products = llama3_8b_question(4096, 64);
   products.framework.buffers.selective_products = test_value(ratio(0.5));
   all.push_back(products);
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const std::uint8_t targets : {targets::kAll, targets::kMlp, std::uint8_t{1}}) {
+      Question adapted = all[i];
+      adapted.workload.adapters = {.rank = 16, .targets = targets, .base = {}};
+      adapted.workload.expert_load = 1.5;
+      all.push_back(adapted);
+    }
+  }
   for (Question& q : all) q.activations = ActivationModel::kOps;
   return all;
 }
@@ -83,6 +91,13 @@ std::vector<Plan> plans() {
       p.recompute = *recompute_named(recompute);
       all.push_back(p);
     }
+  }
+  p.schedule = Schedule::k1F1B;
+  p.interleave = 1;
+  for (const char* recompute : {"none", "full"}) {
+    p.recompute = *recompute_named(recompute);
+    p.offload = static_cast<std::uint8_t>(Offload::kActivations);
+    all.push_back(p);
   }
   all.push_back({});
   return all;

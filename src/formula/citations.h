@@ -43,6 +43,11 @@ inline constexpr std::array kWorks{
     Work{
         "zhao2023",
         "Zhao et al., PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel, 2023, arXiv:2304.11277"},
+    Work{"hu2021", "Hu et al., LoRA: Low-Rank Adaptation of Large Language Models, 2021, arXiv:2106.09685"},
+    Work{"dettmers2023",
+         "Dettmers et al., QLoRA: Efficient Finetuning of Quantized LLMs, 2023, arXiv:2305.14314"},
+    Work{"ren2021",
+         "Ren et al., ZeRO-Offload: Democratizing Billion-Scale Model Training, 2021, arXiv:2101.06840"},
     Work{"pope2022", "Pope et al., Efficiently Scaling Transformer Inference, 2022, arXiv:2211.05102"},
     Work{
         "kwon2023",

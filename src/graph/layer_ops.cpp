@@ -12,12 +12,37 @@ constexpr auto kDense = static_cast<std::uint8_t>(Module::kMlp);
 constexpr auto kMoe = static_cast<std::uint8_t>(Module::kMoe);
 constexpr auto kShared = static_cast<std::uint8_t>(kMoe | static_cast<std::uint8_t>(Module::kSharedExperts));
 
+using targets::kProjections;
+constexpr auto kQuery = static_cast<std::uint8_t>(AdapterTarget::kQuery);
+constexpr auto kKey = static_cast<std::uint8_t>(AdapterTarget::kKey);
+constexpr auto kValue = static_cast<std::uint8_t>(AdapterTarget::kValue);
+constexpr auto kOutput = static_cast<std::uint8_t>(AdapterTarget::kOutput);
+constexpr auto kGate = static_cast<std::uint8_t>(AdapterTarget::kGate);
+constexpr auto kUpward = static_cast<std::uint8_t>(AdapterTarget::kUp);
+constexpr auto kDown = static_cast<std::uint8_t>(AdapterTarget::kDown);
+
+/// A product that is one projection, under any of these names.
+Gemm adapted(Gemm gemm, std::uint8_t names) {
+  gemm.adapted[0] = {names, gemm.out};
+  return gemm;
+}
+
+/// The first projection of an MLP: gate and up are two where it is gated.
+Gemm adapted_mlp(Gemm gemm, double matrices) {
+  if (matrices < 2) return adapted(gemm, targets::kMlpInputs);
+  gemm.adapted = {AdaptedProduct{kGate, gemm.out / 2}, AdaptedProduct{kUpward, gemm.out / 2}};
+  return gemm;
+}
+
 void add_attention(const Attention& a, double hidden, LayerOps& ops) {
   const double query = d(a.heads * a.head_dim);
   const double key = a.shares_kv ? 0.0 : d(a.kv_heads * a.head_dim);
   const double value = a.key_is_value ? 0.0 : key;
-  ops.gemms.push_back({"qkv", hidden, query * (a.output_gate ? 2.0 : 1.0) + key + value, GemmCut::kColumn});
-  ops.gemms.push_back({"attention out", query, hidden, GemmCut::kRow});
+  const double queries = query * (a.output_gate ? 2.0 : 1.0);
+  Gemm qkv{"qkv", hidden, queries + key + value, GemmCut::kColumn};
+  qkv.adapted = {AdaptedProduct{kQuery, queries}, AdaptedProduct{kKey, key}, AdaptedProduct{kValue, value}};
+  ops.gemms.push_back(qkv);
+  ops.gemms.push_back(adapted({"attention out", query, hidden, GemmCut::kRow}, kOutput));
   ops.query_width = query;
   ops.kv_width = 2.0 * d(a.kv_heads * a.head_dim);
   ops.value_width = query;
@@ -32,14 +57,16 @@ void add_attention(const Attention& a, double hidden, LayerOps& ops) {
 void add_latent_attention(const LatentAttention& a, double hidden, LayerOps& ops) {
   const double heads = d(a.heads), qk = d(a.nope_dim + a.rope_dim), value = d(a.value_dim);
   if (a.q_rank > 0) {
-    ops.gemms.push_back({"q down", hidden, d(a.q_rank), GemmCut::kWhole});
-    ops.gemms.push_back({"q up", d(a.q_rank), heads * qk, GemmCut::kColumn, false, kUp});
+    ops.gemms.push_back(adapted({"q down", hidden, d(a.q_rank), GemmCut::kWhole}, kQuery));
+    ops.gemms.push_back(adapted({"q up", d(a.q_rank), heads * qk, GemmCut::kColumn, false, kUp}, kQuery));
   } else {
-    ops.gemms.push_back({"q", hidden, heads * qk, GemmCut::kColumn, false, kUp});
+    ops.gemms.push_back(adapted({"q", hidden, heads * qk, GemmCut::kColumn, false, kUp}, kQuery));
   }
-  ops.gemms.push_back({"kv down", hidden, d(a.kv_rank + a.rope_dim), GemmCut::kWhole});
-  ops.gemms.push_back({"kv up", d(a.kv_rank), heads * (d(a.nope_dim) + value), GemmCut::kColumn, false, kUp});
-  ops.gemms.push_back({"attention out", heads * value, hidden, GemmCut::kRow});
+  ops.gemms.push_back(
+      adapted({"kv down", hidden, d(a.kv_rank + a.rope_dim), GemmCut::kWhole}, kKey | kValue));
+  ops.gemms.push_back(adapted(
+      {"kv up", d(a.kv_rank), heads * (d(a.nope_dim) + value), GemmCut::kColumn, false, kUp}, kKey | kValue));
+  ops.gemms.push_back(adapted({"attention out", heads * value, hidden, GemmCut::kRow}, kOutput));
   if (a.index_heads > 0) {
     ops.gemms.push_back({"indexer q", d(a.q_rank), d(a.index_heads * a.index_dim), GemmCut::kWhole});
     ops.gemms.push_back({"indexer k", hidden, d(a.index_dim + a.index_heads), GemmCut::kWhole});
@@ -59,8 +86,9 @@ void add_latent_attention(const LatentAttention& a, double hidden, LayerOps& ops
 
 void add_mamba(const Mamba2& m, double hidden, LayerOps& ops) {
   const double inner = d(m.heads * m.head_dim), state = d(m.groups * m.state);
-  ops.gemms.push_back({"mamba in", hidden, 2.0 * inner + 2.0 * state + d(m.heads), GemmCut::kColumn});
-  ops.gemms.push_back({"mamba out", inner, hidden, GemmCut::kRow});
+  ops.gemms.push_back(
+      adapted({"mamba in", hidden, 2.0 * inner + 2.0 * state + d(m.heads), GemmCut::kColumn}, kProjections));
+  ops.gemms.push_back(adapted({"mamba out", inner, hidden, GemmCut::kRow}, kOutput));
   ops.value_width = inner;
   // Gate, convolution input and output (x, B, C), step sizes: kept beside the output.
   ops.mixer_extra_width = inner + 2.0 * (inner + 2.0 * state) + d(m.heads);
@@ -72,8 +100,9 @@ void add_mamba(const Mamba2& m, double hidden, LayerOps& ops) {
 void add_delta_net(const GatedDeltaNet& g, double hidden, LayerOps& ops) {
   const double key = d(g.key_heads * g.key_dim), value = d(g.value_heads * g.value_dim);
   ops.gemms.push_back(
-      {"delta in", hidden, 2.0 * key + 2.0 * value + 2.0 * d(g.value_heads), GemmCut::kColumn});
-  ops.gemms.push_back({"delta out", value, hidden, GemmCut::kRow});
+      adapted({"delta in", hidden, 2.0 * key + 2.0 * value + 2.0 * d(g.value_heads), GemmCut::kColumn},
+              kProjections));
+  ops.gemms.push_back(adapted({"delta out", value, hidden, GemmCut::kRow}, kOutput));
   ops.value_width = value;
   ops.mixer_extra_width = value + 2.0 * (2.0 * key + value) + 2.0 * d(g.value_heads);
   ops.heads = d(g.value_heads);
@@ -94,8 +123,9 @@ void add_other(const OtherMixer& o, double hidden, LayerOps& ops) {
 void add_mlp(const DenseMlp& m, double hidden, LayerOps& ops) {
   ops.mlp_matrices = m.gated ? 2.0 : 1.0;
   ops.mlp_width = d(m.width);
-  ops.gemms.push_back({"mlp in", hidden, ops.mlp_matrices * d(m.width), GemmCut::kColumn, false, kDense});
-  ops.gemms.push_back({"mlp out", d(m.width), hidden, GemmCut::kRow, false, kDense});
+  ops.gemms.push_back(adapted_mlp(
+      {"mlp in", hidden, ops.mlp_matrices * d(m.width), GemmCut::kColumn, false, kDense}, ops.mlp_matrices));
+  ops.gemms.push_back(adapted({"mlp out", d(m.width), hidden, GemmCut::kRow, false, kDense}, kDown));
 }
 
 void add_mlp(const MoeMlp& m, double hidden, LayerOps& ops) {
@@ -113,12 +143,15 @@ void add_mlp(const MoeMlp& m, double hidden, LayerOps& ops) {
     ops.gemms.push_back({"from latent", routed, hidden, GemmCut::kWhole, false, kMoe});
   }
   ops.gemms.push_back(
-      {"expert in", routed, ops.mlp_matrices * d(m.width), GemmCut::kExpertColumn, false, kMoe});
-  ops.gemms.push_back({"expert out", d(m.width), routed, GemmCut::kExpertRow, false, kMoe});
+      adapted_mlp({"expert in", routed, ops.mlp_matrices * d(m.width), GemmCut::kExpertColumn, false, kMoe},
+                  ops.mlp_matrices));
+  ops.gemms.push_back(adapted({"expert out", d(m.width), routed, GemmCut::kExpertRow, false, kMoe}, kDown));
   if (m.shared_width > 0) {
+    ops.gemms.push_back(adapted_mlp(
+        {"shared in", hidden, ops.mlp_matrices * d(m.shared_width), GemmCut::kColumn, false, kShared},
+        ops.mlp_matrices));
     ops.gemms.push_back(
-        {"shared in", hidden, ops.mlp_matrices * d(m.shared_width), GemmCut::kColumn, false, kShared});
-    ops.gemms.push_back({"shared out", d(m.shared_width), hidden, GemmCut::kRow, false, kShared});
+        adapted({"shared out", d(m.shared_width), hidden, GemmCut::kRow, false, kShared}, kDown));
   }
 }
 

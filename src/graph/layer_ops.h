@@ -7,9 +7,11 @@
 // Not here: seconds and bytes (cost/), which stage holds the layer (graph/stages.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "catalog/adapters.h"
 #include "catalog/model.h"
 #include "catalog/parameters.h"
 #include "catalog/plan.h"
@@ -20,6 +22,12 @@ namespace shardplan {
 /// all.
 enum class GemmCut { kColumn, kRow, kExpertColumn, kExpertRow, kWhole };
 
+/// A projection that an adapter can stand beside.
+struct AdaptedProduct {
+  std::uint8_t targets = 0;  // the adapter targets that name it; 0 = none
+  double out = 0;
+};
+
 /// tokens x in times in x out.
 struct Gemm {
   const char* name;
@@ -28,6 +36,9 @@ struct Gemm {
   GemmCut cut;
   bool router = false;
   std::uint8_t modules = 0;  // bits of the recomputable modules that run it
+  /// What adapters see of it: a product that joins query, key and value is three of them.
+  std::array<AdaptedProduct, 3> adapted{};
+  std::uint8_t targets() const { return adapted[0].targets | adapted[1].targets | adapted[2].targets; }
 };
 
 struct LayerOps {

@@ -68,12 +68,33 @@ inline TierShares members(const Cluster& cluster, const Group& group) {
 inline Group tensor_group(const Plan& p) { return {1, p.tp}; }
 inline Group context_group(const Plan& p) { return {p.tp, p.cp}; }
 /// Ranks that hold the same dense weights: data and context parallel together.
-inline Group dense_shard_group(const Plan& p) { return {p.tp, std::int64_t{p.dp} * p.cp}; }
+inline Group dense_replicas(const Plan& p) { return {p.tp, std::int64_t{p.dp} * p.cp}; }
+/// Those of them that ZeRO shards over: consecutive ones, all of them unless a shard group was told.
+inline Group dense_shard_group(const Plan& p) {
+  const Group all = dense_replicas(p);
+  return {all.stride, p.shard_group > 0 ? p.shard_group : all.count};
+}
+/// One rank of each shard group: those that hold the same shard.
+inline Group dense_shard_replicas(const Plan& p) {
+  const Group shards = dense_shard_group(p);
+  return {shards.span(), dense_replicas(p).count / shards.count};
+}
 inline Group expert_group(const Plan& p) { return {p.etp, p.ep}; }
 /// Ranks that hold the same experts.
-inline Group expert_shard_group(const Plan& p) {
+inline Group expert_replicas(const Plan& p) {
   const std::int64_t stride = std::int64_t{p.ep} * p.etp;
   return {stride, std::int64_t{p.dp} * p.cp * p.tp / stride};
+}
+/// Those of them inside one dense shard group; one where the experts fill more than a group.
+inline Group expert_shard_group(const Plan& p) {
+  const Group all = expert_replicas(p);
+  if (p.shard_group == 0) return all;
+  const std::int64_t count = std::int64_t{p.shard_group} * p.tp / all.stride;
+  return {all.stride, count < 1 ? 1 : count};
+}
+inline Group expert_shard_replicas(const Plan& p) {
+  const Group shards = expert_shard_group(p);
+  return {shards.span(), expert_replicas(p).count / shards.count};
 }
 /// Neighbouring pipeline stages at the slowest hop: two ranks half the pipeline apart, which a tier holds
 /// both of only if it holds the whole pipeline, so that no hop leaves it.

@@ -58,5 +58,21 @@ TEST(Placement, ThePipelineIsPricedAtItsSlowestHop) {
   EXPECT_EQ(tier(8, 2), 1U);
 }
 
+TEST(Placement, ShardGroupsAndTheirReplicas) {
+  Plan p;
+  p.dp = 16;
+  p.tp = 2;
+  p.ep = 4;
+  EXPECT_EQ(dense_shard_group(p).count, 16);
+  EXPECT_EQ(dense_shard_replicas(p).count, 1);
+  p.shard_group = 4;
+  EXPECT_EQ(dense_shard_group(p).count, 4);
+  EXPECT_EQ(dense_shard_replicas(p).stride, 8);
+  EXPECT_EQ(dense_shard_replicas(p).count, 4);
+  // 8 ranks of a shard group hold the 4 groups of experts twice.
+  EXPECT_EQ(expert_shard_group(p).count, 2);
+  EXPECT_EQ(expert_shard_replicas(p).count, 4);
+}
+
 }  // namespace
 }  // namespace shardplan

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/placement.h"
 #include "graph/stages.h"
 
 namespace shardplan {
@@ -70,6 +71,24 @@ std::string schedule_rule(const Plan& p) {
     return "dualpipe fills from both ends: it needs an even pp and an even number of micro-batches, at least 2 x pp";
   }
   return "a schedule other than 1f1b needs pp > 1";
+}
+
+std::string zero_rule(const Framework& framework, const Plan& p) {
+  const std::string stage = "ZeRO " + std::to_string(p.zero_stage);
+  const std::int64_t replicas = dense_replicas(p).count;
+  if (p.zero_stage > 0 && replicas == 1) return stage + " with one replica has nothing to shard over";
+  if (!framework.zero[static_cast<std::size_t>(p.zero_stage)].allowed)
+    return framework.name + " has no ZeRO stage " + std::to_string(p.zero_stage);
+  if (p.shard_group > 0 && p.zero_stage == 0) return "a shard group needs ZeRO 1 or more";
+  if (p.shard_group > 0 && replicas % p.shard_group != 0)
+    return says("shard group", p.shard_group, replicas, "replicas (dp x cp)");
+  if (!framework.offload) return framework.name + " offloads no optimizer and no parameters";
+  if (p.offloads(Offload::kParameters) && !framework.offload->parameters)
+    return framework.name + " offloads no parameters";
+  if (p.offloads(Offload::kParameters) != p.offloads(Offload::kOptimizer))
+    return framework.name + " offloads parameters and optimizer together";
+  if (p.offloads(Offload::kParameters)) return "parameters are offloaded shard by shard: that needs ZeRO 3";
+  return "the experts of a shard group do not divide their replicas";
 }
 
 }  // namespace
@@ -145,11 +164,27 @@ std::optional<Constraint> Space::first_broken(const Plan& p) const {
     return Constraint::kSchedule;
   }
   if (!question_.framework.zero[static_cast<std::size_t>(p.zero_stage)].allowed ||
-      (p.zero_stage > 0 && p.dp * p.cp == 1)) {
+      (p.zero_stage > 0 && p.dp * p.cp == 1) || !shard_group_allowed(p) || !offload_allowed(p)) {
     return Constraint::kZero;
   }
   if (p.sequence_parallel && p.tp == 1) return Constraint::kSequence;
   return std::nullopt;
+}
+
+bool Space::shard_group_allowed(const Plan& p) const {
+  if (p.shard_group == 0) return true;
+  return p.zero_stage > 0 && divides(p.shard_group, std::int64_t{p.dp} * p.cp) &&
+         expert_replicas(p).count % expert_shard_group(p).count == 0;
+}
+
+bool Space::offload_allowed(const Plan& p) const {
+  const bool optimizer = p.offloads(Offload::kOptimizer), parameters = p.offloads(Offload::kParameters);
+  if (!optimizer && !parameters) return true;
+  const auto& host = question_.framework.offload;
+  if (!host || (optimizer && !parameters && host->only_with_parameters)) return false;
+  // Parameters leave shard by shard; where nothing is divided, the one shard is the whole.
+  const bool whole = std::int64_t{p.dp} * p.cp == 1;
+  return !parameters || (host->parameters && optimizer && (p.zero_stage == 3 || whole));
 }
 
 std::optional<Violation> Space::violation(const Plan& p) const {
@@ -209,10 +244,7 @@ std::optional<Violation> Space::violation(const Plan& p) const {
               num(p.pp) + " and " + num(p.grad_accumulation) + " micro-batches: " + schedule_rule(p));
       break;
     case Constraint::kZero:
-      set(p.zero_stage, 0,
-          p.dp * p.cp == 1 && p.zero_stage > 0
-              ? "ZeRO " + num(p.zero_stage) + " with one replica has nothing to shard over"
-              : question_.framework.name + " has no ZeRO stage " + num(p.zero_stage));
+      set(p.zero_stage, 0, zero_rule(question_.framework, p));
       break;
     default:
       break;
@@ -226,6 +258,8 @@ void Space::for_each_inside(const FixedAxes& fixed, Plan p, const std::function<
   // not said.
   const bool open = question_.workload.global_batch == 0;
   p.schedule = fixed.schedule.value_or(Schedule::k1F1B);
+  p.offload = fixed.offload.value_or(0);
+  p.shard_group = fixed.shard_group.value_or(0);
   const std::int64_t batch =
       open ? std::int64_t{p.dp} * filling_micro_batches(p) * fixed.micro_batch.value_or(1)
            : question_.workload.global_batch;

@@ -28,7 +28,7 @@ enum class Constraint {
   kExperts,      // expert parallelism divides the experts and the ranks
   kBatch,        // the global batch divides over replicas and micro-batches
   kSchedule,     // schedule, interleaving and micro-batches agree
-  kZero,         // the framework has the ZeRO stage, and there is something to shard over
+  kZero,         // the framework has the ZeRO stage and offload, and there is something to shard over
   kState,        // memory: weights, gradients and optimizer state alone exceed what is usable
   kActivations,  // memory: with activations
   kLogits,       // memory: with logits and loss
@@ -61,6 +61,9 @@ class Space {
                        std::int64_t& count) const;
   bool kv_heads_allow(std::int64_t tp) const;
   bool layers_allow(const Plan& p) const;
+  bool shard_group_allowed(const Plan& plan) const;
+  /// The framework can keep in the host's memory what is to be kept there.
+  bool offload_allowed(const Plan& plan) const;
 
   const Question& question_;
   std::int64_t layers_ = 0;

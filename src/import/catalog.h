@@ -58,6 +58,7 @@ struct Catalog {
   std::vector<Fabric> fabrics;
   std::vector<Framework> frameworks;
   std::vector<Timing> timings;
+  std::vector<BlockFormat> quantized_bases;
   std::vector<ClusterPreset> clusters;
   std::vector<ModelEntry> models;
   std::map<std::string, Source> sources;

@@ -321,7 +321,13 @@ Framework::ExtraGradient read_extra_gradient(const JsonNode& node, const Sources
   return extra;
 }
 
-Framework::Buffers read_buffers(const JsonNode& node, const Sources& sources) {
+/// Of PyTorch's matrix library, the same under every framework.
+struct LibraryWorkspaces {
+  Sourced<Bytes<>> before_hopper, since_hopper;
+};
+
+Framework::Buffers read_buffers(const JsonNode& node, const LibraryWorkspaces& library,
+                                const Sources& sources) {
   node.allow_only({"logit_bytes", "split_logit_bytes", "compiled_logit_bytes", "selective_products",
                    "placeholder_gradients", "sequence_gather", "gated_copies", "gathered_column_inputs",
                    "vocabulary_multiple", "workspaces", "grouped_workspaces", "stage_outputs",
@@ -354,31 +360,75 @@ Framework::Buffers read_buffers(const JsonNode& node, const Sources& sources) {
   take("reduce_bucket_bytes", buffers.reduce_bucket);
   if (const JsonNode all = node.find("workspaces")) {
     all.allow_only({"before_hopper", "since_hopper"});
-    const auto read = [&](const JsonNode& one) {
-      one.allow_only({"library_bytes", "engine_bytes"});
-      return Framework::Buffers::Workspaces{read_sourced<Bytes<>>(one.at("library_bytes"), sources, 0),
-                                            read_sourced<Bytes<>>(one.at("engine_bytes"), sources, 0)};
+    // The framework's own stand in a field of its generation, where it has any.
+    const auto read = [&](const char* generation, const Sourced<Bytes<>>& shared) {
+      Framework::Buffers::Workspaces both{shared, {bytes(0), shared.source}};
+      if (const JsonNode one = all.find(generation)) {
+        one.allow_only({"engine_bytes"});
+        both.engine = read_sourced<Bytes<>>(one.at("engine_bytes"), sources, 0);
+      }
+      return both;
     };
-    buffers.before_hopper = read(all.at("before_hopper"));
-    buffers.since_hopper = read(all.at("since_hopper"));
+    buffers.before_hopper = read("before_hopper", library.before_hopper);
+    buffers.since_hopper = read("since_hopper", library.since_hopper);
   }
   return buffers;
 }
 
+Framework::HostOffload read_offload(const JsonNode& node, const Sources& sources) {
+  node.allow_only({"gradient_bytes", "gradients_leave_from", "parameters", "only_with_parameters"});
+  Framework::HostOffload offload;
+  offload.gradient = read_sourced<Bytes<>>(node.at("gradient_bytes"), sources, 0);
+  if (const JsonNode stage = node.find("gradients_leave_from"))
+    offload.gradients_leave_from = static_cast<int>(stage.integer(0, 3));
+  if (const JsonNode can = node.find("parameters")) offload.parameters = can.boolean();
+  if (const JsonNode only = node.find("only_with_parameters")) offload.only_with_parameters = only.boolean();
+  return offload;
+}
+
+void read_quantized_bases(const JsonNode& root, Catalog& catalog) {
+  for (const JsonNode& node : root.items()) {
+    node.allow_only({"name", "bits", "block", "scale_bits", "scales_block", "second_scale_bits"});
+    BlockFormat format;
+    format.name = node.at("name").text();
+    const auto read = [&](const char* key) {
+      return read_sourced<Ratio<>>(node.at(key), catalog.sources, 0);
+    };
+    format.bits = read("bits");
+    format.block = read("block");
+    format.scale_bits = read("scale_bits");
+    if (node.find("scales_block")) {
+      format.scales_block = read("scales_block");
+      format.second_scale_bits = read("second_scale_bits");
+    }
+    catalog.quantized_bases.push_back(format);
+  }
+}
+
 void read_frameworks(const JsonNode& root, Catalog& catalog) {
-  root.allow_only({"frameworks", "allocator"});
+  root.allow_only({"frameworks", "allocator", "library_workspaces", "host", "quantized_bases"});
+  const JsonNode workspaces = root.at("library_workspaces");
+  workspaces.allow_only({"before_hopper_bytes", "since_hopper_bytes"});
+  const LibraryWorkspaces library{
+      read_sourced<Bytes<>>(workspaces.at("before_hopper_bytes"), catalog.sources, 0),
+      read_sourced<Bytes<>>(workspaces.at("since_hopper_bytes"), catalog.sources, 0)};
+  const JsonNode host = root.at("host");
+  host.allow_only({"adam_parameters_per_s"});
+  read_quantized_bases(root.at("quantized_bases"), catalog);
   const JsonNode shared = root.at("allocator");
-  shared.allow_only({"slack", "context_bytes", "communication_bytes"});
+  shared.allow_only({"slack", "expandable_slack", "context_bytes", "communication_bytes"});
   const Framework::Allocator allocator{
       read_sourced<Ratio<>>(shared.at("slack"), catalog.sources, 0, 1),
+      read_sourced<Ratio<>>(shared.at("expandable_slack"), catalog.sources, 0, 1),
       read_sourced<Bytes<>>(shared.at("context_bytes"), catalog.sources, 0),
       read_sourced<Bytes<>>(shared.at("communication_bytes"), catalog.sources, 0)};
   for (const JsonNode& node : root.at("frameworks").items()) {
     node.allow_only({"name", "description", "weight_bytes", "gradient_bytes", "master_bytes", "optimizers",
                      "zero_stages", "sharded", "sharding_source", "gathered_weight_bytes",
-                     "extra_gradient_bytes", "pipeline_keeps_gathered", "buffers"});
+                     "extra_gradient_bytes", "pipeline_keeps_gathered", "buffers", "offload"});
     Framework f;
     f.allocator = allocator;
+    f.host.adam = read_positive<PerSecond<>>(host.at("adam_parameters_per_s"), catalog.sources);
     f.name = node.at("name").text();
     f.description = node.at("description").text();
     StateBytes usual;
@@ -396,7 +446,9 @@ void read_frameworks(const JsonNode& root, Catalog& catalog) {
     if (const JsonNode id = node.find("pipeline_keeps_gathered")) {
       f.pipeline_keeps_gathered = read_source_id(id, catalog.sources);
     }
-    if (const JsonNode buffers = node.find("buffers")) f.buffers = read_buffers(buffers, catalog.sources);
+    if (const JsonNode offload = node.find("offload")) f.offload = read_offload(offload, catalog.sources);
+    if (const JsonNode buffers = node.find("buffers"))
+      f.buffers = read_buffers(buffers, library, catalog.sources);
     catalog.frameworks.push_back(f);
   }
 }

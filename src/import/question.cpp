@@ -8,6 +8,7 @@
 #include "import/defaults.h"
 #include "import/flag_reader.h"
 #include "import/json_text.h"
+#include "import/question_options.h"
 #include "units/format.h"
 
 namespace shardplan {
@@ -61,6 +62,22 @@ constexpr std::array kFlags{
     QuestionFlag{"--recompute", &Spec::recompute,
                  "none, selective, full, full:N, uniform:N, or modules joined by commas"},
     QuestionFlag{"--sp", &Spec::sp, "sequence parallelism: on or off"},
+    QuestionFlag{"--shard-group", &Spec::shard_group,
+                 "ranks that ZeRO shards over, replicated by the others (hybrid sharding)"},
+    QuestionFlag{"--offload", &Spec::offload,
+                 "kept in the host's memory: optimizer, params, activations, joined by commas"},
+    QuestionFlag{"--lora", &Spec::lora,
+                 "train adapters only: RANK, or RANK:q_proj,v_proj,...; attention, mlp, all-linear"},
+    QuestionFlag{"--quantized-base", &Spec::quantized_base,
+                 "frozen linear layers of --lora (QLoRA): nf4, nf4-dq (double quantization)"},
+    QuestionFlag{"--expert-imbalance", &Spec::expert_imbalance,
+                 "rows of the fullest rank's experts over those of balanced routing"},
+    QuestionFlag{"--capacity-factor", &Spec::capacity_factor,
+                 "rows that every expert is padded to over those of balanced routing"},
+    QuestionFlag{"--expandable-segments", &Spec::expandable_segments,
+                 "of PyTorch's allocator: on or off; changes the reserved peak only"},
+    QuestionFlag{"--unsharded-start", &Spec::unsharded_start,
+                 "each rank holds its whole weights before ZeRO divides them: on or off"},
 };
 
 constexpr std::int64_t kSequenceMax = std::int64_t{1} << 32;
@@ -206,9 +223,10 @@ void read_activation_model(FlagReader& flags, Purpose purpose, Question& q) {
   // The closed forms know whole layers and the attention core only.
   const bool modules = q.fixed.recompute && q.fixed.recompute->kind == Recompute::Kind::kModules &&
                        *q.fixed.recompute != Recompute::kSelective;
-  if (modules && purpose == Purpose::kMemory && !flags.told(&Spec::activation_model)) {
+  const std::string unknown = modules ? "recomputed modules" : beyond_closed_forms(q);
+  if (!unknown.empty() && purpose == Purpose::kMemory && !flags.told(&Spec::activation_model)) {
     q.activations = ActivationModel::kOps;
-    q.assumed.emplace_back("activations op by op: the closed forms of the paper know no recomputed modules");
+    q.assumed.emplace_back("activations op by op: the closed forms of the paper know no " + unknown);
     return;
   }
   if (!flags.told(&Spec::activation_model)) {
@@ -221,9 +239,10 @@ void read_activation_model(FlagReader& flags, Purpose purpose, Question& q) {
   const std::string key = name_key(*flags.text(&Spec::activation_model));
   if (key == "paper") q.activations = ActivationModel::kPaper;
   if (key == "ops") q.activations = ActivationModel::kOps;
-  if (key == "paper" && modules) {
+  if (key == "paper" && !unknown.empty()) {
     flags.fail(&Spec::activation_model, "conflict",
-               "the closed forms of the paper know no recompute " + name(*q.fixed.recompute),
+               "the closed forms of the paper know no " +
+                   (modules ? "recompute " + name(*q.fixed.recompute) : unknown),
                "--activations ops");
   }
   if (key != "paper" && key != "ops") {
@@ -476,6 +495,9 @@ Result<FixedAxes> parse_axes(const QuestionSpec& spec) {
   axes.schedule = flags.choice(&Spec::schedule, {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
                                                  Schedule::kZbH1, Schedule::kZbV, Schedule::kDualPipe});
   axes.sequence_parallel = flags.boolean(&Spec::sp);
+  axes.offload = read_offload(flags);
+  if (const auto ranks = flags.integer(&Spec::shard_group, 2, kGpusMax))
+    axes.shard_group = static_cast<std::int32_t>(*ranks);
   check_schedule(flags, axes);
   if (flags.error()) return *flags.error();
   return axes;
@@ -498,6 +520,10 @@ Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog
   read_workload(flags, spec.purpose, q);
   read_framework(flags, catalog, q);
   check_recompute(flags, q);
+  check_offload(flags, q);
+  read_adapters(flags, catalog, q);
+  read_expert_load(flags, q);
+  read_allocation(flags, q);
   read_activation_model(flags, spec.purpose, q);
   if (flags.error()) return *flags.error();
   if (!q.model.quantization.method.empty()) {
@@ -531,6 +557,8 @@ Result<MemoryPlan> default_memory_plan(const Question& q) {
     result.assumed.push_back("recompute " + name(p.recompute) + " takes in whole chunks: the longest has " +
                              number_text(longest) + " layers");
   }
+  p.offload = q.fixed.offload.value_or(0);
+  p.shard_group = q.fixed.shard_group.value_or(0);
   p.sequence_parallel = q.fixed.sequence_parallel.value_or(p.tp > 1);
   if (p.tp > 1 && !q.fixed.sequence_parallel) result.assumed.emplace_back("sequence parallelism with tp > 1");
   return result;

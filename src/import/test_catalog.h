@@ -71,7 +71,12 @@ inline CatalogTexts test_catalog_texts() {
       {"name":"spine","size":2048,"fabric":"NDR","oversubscription":{"value":4,"source":"sheet"}}]}]})";
   texts["frameworks"] =
       R"({"allocator":{"slack":{"value":0.05,"source":"sheet"},"context_bytes":{"value":1,"source":"sheet"},)"
-      R"("communication_bytes":{"value":1,"source":"sheet"}},"frameworks":[)" +
+      R"("expandable_slack":{"value":0.03,"source":"sheet"},"communication_bytes":{"value":1,"source":"sheet"}},)"
+      R"("library_workspaces":{"before_hopper_bytes":{"value":1,"source":"sheet"},)"
+      R"("since_hopper_bytes":{"value":1,"source":"sheet"}},)"
+      R"("host":{"adam_parameters_per_s":{"value":1e9,"source":"sheet"}},"quantized_bases":[{"name":"nf4",)"
+      R"("bits":{"value":4,"source":"sheet"},"block":{"value":64,"source":"sheet"},)"
+      R"("scale_bits":{"value":32,"source":"sheet"}}],"frameworks":[)" +
       test_framework(
           "generic", "[0,1,2,3]",
           R"({"1":["optimizer"],"2":["gradients","optimizer"],"3":["weights","gradients","optimizer"]})") +

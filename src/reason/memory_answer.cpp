@@ -1,5 +1,6 @@
 #include "reason/memory_answer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "reason/smallest_cluster.h"
@@ -13,7 +14,8 @@ Floor state_floor(const Estimator& estimator) {
   floor.usable = estimator.usable<double>();
   floor.state_per_gpu = estimator.state_floor<double>(floor.state);
   floor.feasible = floor.state_per_gpu <= floor.usable;
-  floor.min_gpus = estimator.minimum_gpus<double>(floor.state, floor.usable).raw();
+  // Where all of it is offloaded, one GPU is still needed.
+  floor.min_gpus = std::max(1.0, estimator.minimum_gpus<double>(floor.state, floor.usable).raw());
   const double node = static_cast<double>(cluster.tiers.front().size);
   floor.min_gpus_whole_nodes = std::ceil(floor.min_gpus / node) * node;
   return floor;
@@ -32,14 +34,15 @@ MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const F
   answer.plan = plan;
   answer.count = count_parameters(estimator.question().model);
   answer.parameters = estimator.parameters();
+  answer.trained = estimator.trained_parameters();
   answer.memory = estimator.memory_account(plan);
   answer.broken = estimator.broken_memory(answer.memory.worst());
   const Question& question = estimator.question();
-  // The closed forms of the paper were compared with no run.
+  // The closed forms of the paper were compared with no run, nor was anything frozen or offloaded.
+  const bool compared = question.activations == ActivationModel::kOps &&
+                        question.workload.adapters.rank == 0 && plan.offload == 0;
   const ErrorBand* band =
-      question.activations == ActivationModel::kOps
-          ? find_band(evidence, kMemoryBand, question.framework.name, question.cluster.device)
-          : nullptr;
+      compared ? find_band(evidence, kMemoryBand, question.framework.name, question.cluster.device) : nullptr;
   if (band != nullptr) answer.band = *band;
   answer.verdict = verdict_of(answer.memory.worst().total(), answer.memory.usable, band);
   answer.fits = answer.verdict != Verdict::kNo;

@@ -31,6 +31,7 @@ struct MemoryAnswer {
   Plan plan;
   ParameterCount count;
   double parameters = 0;  // of the state: the count, or what was declared by hand
+  double trained = 0;     // of them: all, or the adapters beside them
   MemoryAccount memory;
   Verdict verdict = Verdict::kNo;
   bool fits = false;              // tight included

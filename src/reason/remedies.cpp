@@ -13,6 +13,7 @@ using Degree = std::int32_t Plan::*;
 /// schedule, one with one tensor rank no sequence parallelism.
 void settle(const Question& question, const Plan& before, Plan& plan) {
   if (plan.dp * plan.cp == 1) plan.zero_stage = 0;
+  if (plan.zero_stage == 0) plan.shard_group = 0;
   if (plan.pp == 1) {
     plan.schedule = Schedule::k1F1B;
     plan.interleave = 1;

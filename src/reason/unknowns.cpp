@@ -14,12 +14,16 @@ struct Case {
 bool always(const Case&) { return true; }
 bool no_vocabulary(const Case& c) { return c.question.model.vocab == 0; }
 bool many(const Case& c) { return c.plan != nullptr && c.plan->gpus() > 1; }
-bool experts(const Case& c) { return c.plan != nullptr && c.plan->ep > 1; }
+bool experts(const Case& c) {
+  return c.plan != nullptr && c.plan->ep > 1 && c.question.workload.expert_load == 1;
+}
 bool recomputes(const Case& c) { return c.plan != nullptr && c.plan->recompute != Recompute::kNone; }
 
 std::string fragmentation(const Case& c) {
-  return "reserved over allocated memory was 1.03 to 1.07 in eight published Megatron runs (SimuMax); the "
-         "reserve keeps " +
+  const Framework::Allocator& allocator = c.question.framework.allocator;
+  const auto& slack = c.question.workload.expandable_segments ? allocator.expandable_slack : allocator.slack;
+  return "the reserved peak is taken as " + format_percent(slack.value.raw()) + " above the allocated one (" +
+         slack.source.note + "); the reserve keeps " +
          format_percent(c.question.cluster.reserve_share.value.raw()) + " of HBM for it";
 }
 std::string measured_steps(const Case& c) {

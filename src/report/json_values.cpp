@@ -10,20 +10,24 @@ Json optional_rate(const std::optional<BytesPerSecond<>>& b) { return b ? Json(b
 }  // namespace
 
 Json plan_json(const Plan& p) {
-  return {{"dp", p.dp},
-          {"tp", p.tp},
-          {"pp", p.pp},
-          {"cp", p.cp},
-          {"ep", p.ep},
-          {"etp", p.etp},
-          {"zero_stage", p.zero_stage},
-          {"micro_batch", p.micro_batch},
-          {"grad_accumulation", p.grad_accumulation},
-          {"interleave", p.interleave},
-          {"schedule", name(p.schedule)},
-          {"recompute", name(p.recompute)},
-          {"sequence_parallel", p.sequence_parallel},
-          {"canonical", canonical(p)}};
+  Json json{{"dp", p.dp},
+            {"tp", p.tp},
+            {"pp", p.pp},
+            {"cp", p.cp},
+            {"ep", p.ep},
+            {"etp", p.etp},
+            {"zero_stage", p.zero_stage},
+            {"micro_batch", p.micro_batch},
+            {"grad_accumulation", p.grad_accumulation},
+            {"interleave", p.interleave},
+            {"schedule", name(p.schedule)},
+            {"recompute", name(p.recompute)},
+            {"sequence_parallel", p.sequence_parallel},
+            {"canonical", canonical(p)}};
+  // Where they are not told there is neither.
+  if (p.shard_group > 0) json["shard_group"] = p.shard_group;
+  if (p.offload != 0) json["offload"] = offload_names(p.offload);
+  return json;
 }
 
 Json model_json(const Model& model, double state_parameters) {
@@ -54,24 +58,33 @@ Json stage_json(const MemoryAccount& account, std::size_t stage) {
   const MemoryPeaks<>& peaks = account.peaks[stage];
   const auto term = [&](MemoryTerm t) { return memory[t].raw(); };
   const double total = memory.total().raw();
-  return {{"weights_bytes", term(MemoryTerm::kWeights)},
-          {"gradients_bytes", term(MemoryTerm::kGradients)},
-          {"optimizer_bytes", term(MemoryTerm::kOptimizer)},
-          {"state_bytes", memory.state().raw()},
-          {"activation_bytes", term(MemoryTerm::kActivations)},
-          {"activation_per_layer_bytes", account.layer_activations.raw()},
-          {"logits_bytes", term(MemoryTerm::kLogits)},
-          {"transient_bytes", term(MemoryTerm::kTransient)},
-          {"buffers_bytes", term(MemoryTerm::kBuffers)},
-          {"fragmentation_bytes", (peaks.reserved - peaks.allocated).raw()},
-          {"steady_bytes", memory.steady().raw()},
-          {"allocated_peak_bytes", peaks.allocated.raw()},
-          {"reserved_peak_bytes", peaks.reserved.raw()},
-          {"driver_peak_bytes", peaks.driver.raw()},
-          {"total_bytes", total},
-          {"hbm_bytes", account.hbm.raw()},
-          {"usable_bytes", account.usable.raw()},
-          {"headroom_bytes", account.usable.raw() - total}};
+  Json json{{"weights_bytes", term(MemoryTerm::kWeights)},
+            {"gradients_bytes", term(MemoryTerm::kGradients)},
+            {"optimizer_bytes", term(MemoryTerm::kOptimizer)},
+            {"state_bytes", memory.state().raw()},
+            {"activation_bytes", term(MemoryTerm::kActivations)},
+            {"activation_per_layer_bytes", account.layer_activations.raw()},
+            {"logits_bytes", term(MemoryTerm::kLogits)},
+            {"transient_bytes", term(MemoryTerm::kTransient)},
+            {"buffers_bytes", term(MemoryTerm::kBuffers)},
+            {"fragmentation_bytes", (peaks.reserved - peaks.allocated).raw()},
+            {"steady_bytes", memory.steady().raw()},
+            {"allocated_peak_bytes", peaks.allocated.raw()},
+            {"reserved_peak_bytes", peaks.reserved.raw()},
+            {"driver_peak_bytes", peaks.driver.raw()},
+            {"total_bytes", total},
+            {"hbm_bytes", account.hbm.raw()},
+            {"usable_bytes", account.usable.raw()},
+            {"headroom_bytes", account.usable.raw() - total}};
+  const HostMemory<>& host = account.host[stage];
+  if (host.total() == bytes(0)) return json;
+  json["host_bytes"] = host.total().raw();
+  json["host_node_bytes"] = host.total().raw() * static_cast<double>(account.ranks_of_host);
+  json["host"] = {{"weights_bytes", host.weights.raw()},
+                  {"gradients_bytes", host.gradients.raw()},
+                  {"optimizer_bytes", host.optimizer.raw()},
+                  {"activation_bytes", host.activations.raw()}};
+  return json;
 }
 
 }  // namespace

@@ -127,11 +127,41 @@ std::string peak_line(const Question& q, const MemoryAnswer& a) {
   std::string text = "  steady " + format(a.memory.worst().steady()) + "; peak " + format(peaks.allocated) +
                      " allocated, " + format(peaks.reserved) + " reserved, " + format(peaks.driver) +
                      " by nvidia-smi\n";
-  if (!a.band)
-    text += "  no measured run of " + q.framework.name + " was compared: no error band is claimed\n";
+  const bool beyond = q.workload.adapters.rank > 0 || a.plan.offload != 0;
+  if (!a.band) {
+    text += "  no measured run " + (beyond ? "with adapters or host memory" : "of " + q.framework.name) +
+            " was compared: no error band is claimed\n";
+  }
   if (a.band && a.verdict != Verdict::kTight)
     text += "  " + memory_band_words(*a.band, a.memory.worst().total()) + "\n";
   return text;
+}
+
+/// What waits in the host's memory.
+std::string host_line(const MemoryAnswer& a) {
+  const HostMemory<>& host = a.memory.host[a.memory.fullest];
+  if (host.total() == bytes(0)) return "";
+  std::string parts;
+  const auto part = [&](const char* what, Bytes<> size) {
+    if (size > bytes(0)) parts += (parts.empty() ? "" : ", ") + std::string(what) + " " + format(size);
+  };
+  part("optimizer state", host.optimizer);
+  part("gradients", host.gradients);
+  part("weights", host.weights);
+  part("activations", host.activations);
+  const double ranks = static_cast<double>(a.memory.ranks_of_host);
+  return "  host memory " + format(host.total()) + " for each GPU, " + format(ranks * host.total()) +
+         " for the " + format_count(ranks) + " of a node: " + parts + "\n";
+}
+
+std::string adapter_line(const Question& q, const MemoryAnswer& a) {
+  const Adapters& adapters = q.workload.adapters;
+  if (adapters.rank == 0) return "";
+  return "adapters " + format_count(a.trained) + " parameters are trained, " +
+         format_percent(a.trained / a.parameters) + " of the model's: rank " +
+         format_count(static_cast<double>(adapters.rank)) + " beside " +
+         adapter_target_names(adapters.targets) + "; the base is frozen in " +
+         (adapters.base ? adapters.base->name : "16 bits") + "\n";
 }
 
 }  // namespace
@@ -171,14 +201,14 @@ std::string memory_lines(const MemoryBreakdown<>& memory, Bytes<> usable) {
 std::string memory_text(const Question& q, const MemoryAnswer& a, const std::vector<std::string>& assumed) {
   const Cluster& c = q.cluster;
   const bool paper = q.activations == ActivationModel::kPaper;
-  std::string text = headline(q, a) + "\n" + model_line(q, a);
+  std::string text = headline(q, a) + "\n" + model_line(q, a) + adapter_line(q, a);
   text += "plan     " + canonical(a.plan) + " on " + format_count(static_cast<double>(c.gpus)) + " x " +
           c.device.name + "\n";
   text += "reserve  " + format(c.reserve()) + " of " + format(a.memory.hbm) +
           " (context, communication buffers, fragmentation)\n\n";
   text += "memory of the fullest GPU, activations by the " +
           std::string(paper ? "closed forms of arXiv:2205.05198" : "op-by-op account") + "\n";
-  text += memory_lines(a.memory.worst(), a.memory.usable) + peak_line(q, a) + "\n" +
+  text += memory_lines(a.memory.worst(), a.memory.usable) + peak_line(q, a) + host_line(a) + "\n" +
           stage_lines(a.memory.by_stage);
   text += "layer    one micro-batch keeps " + format(a.layer_paper) + " (paper) or " + format(a.layer_ops) +
           " (ops, fused attention) in a layer\n";
@@ -205,7 +235,7 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
   for (const Tensor& t : a.largest) largest.push_back(tensor_json(t));
   if (a.suggestions.best) suggest(*a.suggestions.best);
   for (const Estimate& e : a.suggestions.runners_up) suggest(e);
-  return {
+  Json json{
       {"schema_version", kSchemaVersion},
       {"model", model_json(q.model, a.parameters)},
       {"plan", plan_json(a.plan)},
@@ -232,6 +262,14 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
       {"assumed", assumed},
       {"remedies", remedies_json(a.remedies)},
       {"suggestions", suggestions}};
+  const Adapters& adapters = q.workload.adapters;
+  if (adapters.rank > 0) {
+    json["adapters"] = {{"rank", adapters.rank},
+                        {"targets", adapter_target_names(adapters.targets)},
+                        {"trained_params", static_cast<std::int64_t>(a.trained)},
+                        {"base", adapters.base ? Json(adapters.base->name) : Json(nullptr)}};
+  }
+  return json;
 }
 
 }  // namespace shardplan

@@ -95,6 +95,9 @@ template <class N = double>
 using FlopsPerSecond = Quantity<Dim<0, -1, 1>, N>;
 template <class N = double>
 using TokensPerSecond = Quantity<Dim<0, -1, 0, 1>, N>;
+/// Of things that are counted: parameters updated.
+template <class N = double>
+using PerSecond = Quantity<Dim<0, -1>, N>;
 /// Counts, degrees, shares, efficiencies.
 template <class N = double>
 using Ratio = Quantity<Dim<0>, N>;
@@ -117,6 +120,7 @@ constexpr BytesPerSecond<> bytes_per_s(double v) { return BytesPerSecond<>(v); }
 constexpr BytesPerSecond<> gigabytes_per_s(double v) { return BytesPerSecond<>(v * 1e9); }
 constexpr BytesPerSecond<> terabytes_per_s(double v) { return BytesPerSecond<>(v * 1e12); }
 constexpr BytesPerSecond<> gbit_per_s(double v) { return BytesPerSecond<>(v * 1e9 / 8.0); }
+constexpr PerSecond<> per_s(double v) { return PerSecond<>(v); }
 constexpr Flops<> flops(double v) { return Flops<>(v); }
 constexpr FlopsPerSecond<> flops_per_s(double v) { return FlopsPerSecond<>(v); }
 constexpr FlopsPerSecond<> teraflops_per_s(double v) { return FlopsPerSecond<>(v * 1e12); }

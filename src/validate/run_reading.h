@@ -52,6 +52,7 @@ class RunReading {
   void take_torchtitan_chunks();
   // training_model.cpp
   void take_model();
+  void take_prediction_layers();
   void take_layers(std::int64_t norms, bool biased);
   bool take_published_model();
   std::int64_t take_vocabulary();

@@ -134,7 +134,6 @@ void RunReading::take_framework() {
     if (timing) run_.question.framework.timing = **timing;
   }
   if (*known->memory_gap != '\0') gap("framework " + text + ": " + known->memory_gap);
-  run_.question.workload.optimizer_instances = argument("num-distributed-optimizer-instances", 1);
 }
 
 void RunReading::take_cluster() {
@@ -187,10 +186,14 @@ void RunReading::take_sharding() {
       row_["framework"].starts_with("NeMo") || row_["framework"].starts_with("Megatron-Bridge");
   if (stage == 3 && recipe)
     gap("recipes of full sharding offload activations, of layers that are not printed");
+  const std::int64_t instances = argument("num-distributed-optimizer-instances", 1);
+  const std::int64_t replicas = std::int64_t{p.dp} * p.cp;
+  if (stage > 0 && instances > 1 && replicas % instances == 0)
+    p.shard_group = static_cast<std::int32_t>(replicas / instances);
   // "zero1 over 8 GPUs": the optimizer's shards are spread over so many ranks, and repeated.
   if (const std::size_t at = text.find("zero1 over "); at != std::string::npos && !holds(text, "all dp")) {
     const std::int64_t over = std::atoll(text.c_str() + at + std::string("zero1 over ").size());
-    if (over > 0) run_.question.workload.optimizer_instances = std::max<std::int64_t>(1, p.dp / over);
+    if (over > 1 && over < replicas && replicas % over == 0) p.shard_group = static_cast<std::int32_t>(over);
   }
   if (!run_.question.framework.zero[static_cast<std::size_t>(stage)].allowed) {
     skip("ZeRO stage " + std::to_string(stage) + " is none of " + run_.framework);

@@ -1,0 +1,1 @@
+shardplan memory --preset llama3-8b --lora 16:q_prj
