@@ -102,22 +102,6 @@ void judge(const CommQuestion& q, const Seconds<N>& window, CommWay<N>& way) {
 
 }  // namespace
 
-const char* name(CommAlgorithm algorithm) {
-  switch (algorithm) {
-    case CommAlgorithm::kNone:
-      return "none";
-    case CommAlgorithm::kRing:
-      return "ring";
-    case CommAlgorithm::kTierByTier:
-      return "tier-by-tier";
-    case CommAlgorithm::kPairwise:
-      return "pairwise";
-    case CommAlgorithm::kChain:
-      return "chain";
-  }
-  return "?";
-}
-
 template <class N>
 CommCost<N> comm_cost(const CommQuestion& q) {
   CommCost<N> cost;

@@ -18,10 +18,6 @@
 
 namespace shardplan {
 
-enum class CommAlgorithm { kNone, kRing, kTierByTier, kPairwise, kChain };
-/// "ring", "tier-by-tier", ...; "none" for a single rank.
-const char* name(CommAlgorithm algorithm);
-
 /// What one tier of the cluster carries.
 template <class N = double>
 struct CommPart {

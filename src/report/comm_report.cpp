@@ -21,6 +21,20 @@ const char* words(CommAlgorithm algorithm) {
       return "pairwise exchange";
     case CommAlgorithm::kChain:
       return "pipelined chain";
+    case CommAlgorithm::kTree:
+      return "tree";
+    case CommAlgorithm::kNvls:
+      return "reduction in the switch (NVLS)";
+    case CommAlgorithm::kNvlsTree:
+      return "reduction in the switches, joined by a tree (NVLSTree)";
+    case CommAlgorithm::kDirect:
+      return "direct exchange of all pairs";
+    case CommAlgorithm::kOneShot:
+      return "one-shot kernel";
+    case CommAlgorithm::kTwoShot:
+      return "two-shot kernel";
+    case CommAlgorithm::kMultimem:
+      return "kernel through multicast memory (multimem)";
   }
   return "?";
 }
