@@ -7,6 +7,7 @@
 #include "cost/collectives.h"
 #include "cost/compute.h"
 #include "cost/decode.h"
+#include "cost/library_formulas.h"
 #include "cost/memory_peak.h"
 #include "cost/pipeline.h"
 #include "cost/schedules.h"
@@ -26,8 +27,10 @@ using AllFormulas = FormulaList<
     BatchBuffers,                                                                          //
     RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
     AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage, BackwardWindow,
-    ExposedTime,
-    RequiredBandwidth,                                                                 //
+    ExposedTime, RequiredBandwidth, NetworkHop, RingStepsLatency, TreeLatency, SwitchLatency,
+    ProtocolBandwidth, SwitchBandwidth, SwitchTreeBandwidth, MeshBandwidth, TreeBandwidth, PipelineFill,
+    OneShotBandwidth,
+    MultimemBandwidth,                                                                 //
     GemmTime, AttentionTime, MemoryBoundTime, LaunchFloor, OptimizerTime, ModelFlops,  //
     PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble, InFlightV,
     InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
