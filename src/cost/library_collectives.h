@@ -94,8 +94,11 @@ class LibraryCosts {
   auto constant(const char* what, const Q& v) const {
     return leaf<N>(what, v, system_.library.source);
   }
+  /// Whether the device's own link joins all the ranks of a node; pairs joined by bridges are not.
+  bool joined() const { return static_cast<double>(g_) <= system_.domain.raw(); }
   const HopLatencies& inside_hops() const {
-    return system_.link == ScaleUpKind::kPcie ? system_.library.pcie : system_.library.scale_up;
+    const bool pcie = system_.link == ScaleUpKind::kPcie || !joined();
+    return pcie ? system_.library.pcie : system_.library.scale_up;
   }
   Seconds<N> inside_hop(Seconds<> table) const {
     return constant("hop inside a node", table) + leaf<N>("hop of this generation beyond the table",
@@ -240,7 +243,7 @@ void LibraryCosts<N>::add_tree(Protocol protocol) {
 template <class N>
 void LibraryCosts<N>::add_switch() {
   const auto& reduction = system_.generation.switch_reduction;
-  if (system_.link != ScaleUpKind::kSwitch || !reduction) return;
+  if (system_.link != ScaleUpKind::kSwitch || !joined() || !reduction) return;
   const std::int64_t heads = std::min(g_, kNetworkChannelsMost);
   const auto fits = [&](BytesPerSecond<> speed) {
     return static_cast<double>(heads + 1) * speed <= reduction->link;
@@ -295,7 +298,7 @@ void LibraryCosts<N>::add_peers() {
 template <class N>
 void LibraryCosts<N>::add_kernels() {
   const auto& kernels = system_.generation.kernels;
-  if (!kernels || nodes_ > 1 || kind_ != Collective::kAllReduce) return;
+  if (!kernels || nodes_ > 1 || !joined() || kind_ != Collective::kAllReduce) return;
   const auto one = constant("latency of the kernel", kernels->one_shot);
   const auto two = constant("latency of the kernel", kernels->two_shot);
   const auto bandwidth = min(constant("bytes/s that a GPU reads", kernels->bandwidth), inside_.bandwidth);

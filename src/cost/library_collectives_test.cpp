@@ -76,6 +76,14 @@ TEST(LibraryCollectives, OneShotKernelsWinOnlySmallMessages) {
             CommAlgorithm::kOneShot);
 }
 
+TEST(LibraryCollectives, BridgesOfPairsAreNoSwitch) {
+  const auto ways = ways_of(cluster_of("h100-nvl", 8), Collective::kAllReduce, mebibytes(1), {true, true});
+  for (std::size_t i = 0; i < ways.count; ++i) {
+    const CommAlgorithm algorithm = ways.ways[i].algorithm;
+    EXPECT_TRUE(algorithm == CommAlgorithm::kRing || algorithm == CommAlgorithm::kTree) << name(algorithm);
+  }
+}
+
 TEST(LibraryCollectives, LinksByHandHaveNone) {
   EXPECT_EQ(cluster_of("course-192gb", 64).collectives, nullptr);
   EXPECT_EQ(cluster_of("tpu-v5p", 64).collectives, nullptr);

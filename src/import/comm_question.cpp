@@ -260,8 +260,8 @@ void Reading::take_launcher() {
                   "nccl-tests, torch, cuda-graph or device-kernel", nearest_name(key, names));
     }
     if (!question_.cluster.collectives) {
-      return fail(&Spec::launcher, "conflict", "the links are told by hand, and no library is known for them",
-                  "--gpu NAME or --cluster NAME of the catalog");
+      return fail(&Spec::launcher, "conflict", "no collective library is known for these links",
+                  "a GPU of NVIDIA or AMD: --gpu NAME or --cluster NAME");
     }
     question_.launcher = *launcher;
     question_.scope.kernels = *launcher == Launcher::kDeviceKernel;

@@ -22,7 +22,8 @@ std::string way_text(CommAlgorithm algorithm, const std::optional<Protocol>& pro
 
 std::string title_of(const CommSweep& sweep) {
   const CommQuestion& q = sweep.question;
-  return std::string(name(q.collective)) + " over " + format_count(q.ranks.value.raw()) + " ranks" +
+  return std::string(name(q.collective)) + " over " + format_count(q.ranks.value.raw()) +
+         (q.ranks.value > ratio(1) ? " ranks" : " rank") +
          (q.cluster.name.empty() ? "" : " of " + q.cluster.name);
 }
 
