@@ -7,10 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "catalog/device.h"
+#include "catalog/collective_tables.h"
 
 namespace shardplan {
 
@@ -31,6 +32,9 @@ struct Cluster {
   std::vector<Tier> tiers;         // at least one; the last one's size is >= gpus
   Sourced<Bytes<>> reserve_fixed;  // context and communication buffers
   Sourced<Ratio<>> reserve_share;  // of HBM: fragmentation
+  /// How the collectives of a known device and network run; nothing for links by hand, where all that is
+  /// known of a link is its bandwidth and latency.
+  std::shared_ptr<const CollectiveSystem> collectives;
   /// Choices made for the person: "h100-sxm: usual node of 8, ib-ndr-400".
   std::vector<std::string> assumed;
 

@@ -23,6 +23,10 @@ inline constexpr int kCollectiveCount = 6;
 const char* name(Collective collective);
 std::optional<Collective> collective_named(std::string_view text);
 
+struct SizeRange {
+  Bytes<> low = bytes(8), high = gibibytes(16);
+};
+
 struct CommQuestion {
   Collective collective = Collective::kAllReduce;
   Sourced<Ratio<>> ranks;
@@ -30,10 +34,16 @@ struct CommQuestion {
   Sourced<Bytes<>> size;
   std::optional<Sourced<Ratio<>>> parameters;
   Sourced<Bytes<>> bytes_per_parameter;
+  /// The sizes of a sweep, which takes the place of one size.
+  std::optional<SizeRange> sweep;
   /// The step whose backward pass it may hide under.
   std::optional<Sourced<Seconds<>>> step;
   /// Only its tiers count; the ranks fill them innermost first.
   Cluster cluster;
+  /// Where the cluster's library is known: who launches the collective, what that adds, which ways are open.
+  Launcher launcher = Launcher::kNcclTests;
+  Sourced<Seconds<>> launch;
+  LibraryScope scope;
   /// Share of the hidden time that is felt all the same.
   Sourced<Ratio<>> contention;
   std::vector<std::string> assumed;

@@ -1,5 +1,7 @@
 #include "estimate/comm.h"
 
+#include <algorithm>
+
 namespace shardplan {
 namespace {
 
@@ -68,6 +70,38 @@ CommWay<N> tiered_way(const CommQuestion& q, const Bytes<N>& size, const std::ve
   return way;
 }
 
+/// Every algorithm of the cluster's library under every protocol: the one it picks, then the fastest first.
+template <class N>
+std::vector<CommWay<N>> library_list(const CommQuestion& q, const Bytes<N>& size,
+                                     const std::vector<Link<N>>& links, const Group& group) {
+  const LibraryWays<N> costs =
+      library_ways<N>(q.collective, size, links, q.cluster, group, q.launch, q.scope);
+  const std::size_t outermost = members(q.cluster, group).outermost;
+  std::vector<CommWay<N>> ways;
+  for (std::size_t i = 0; i < costs.count; ++i) {
+    const LibraryWay<N>& cost = costs.ways[(costs.picked + i) % costs.count];
+    CommWay<N> way;
+    way.algorithm = cost.algorithm;
+    way.protocol = cost.protocol;
+    way.cost = cost.cost;
+    way.parts.push_back({q.cluster.tiers[outermost].name, group.count, size, links[outermost], way.cost});
+    ways.push_back(std::move(way));
+  }
+  if (ways.empty()) ways.emplace_back();
+  std::stable_sort(ways.begin() + 1, ways.end(),
+                   [](const CommWay<N>& a, const CommWay<N>& b) { return a.time() < b.time(); });
+  return ways;
+}
+
+/// The way that needs no thought about tiers.
+const CommWay<>& flat_of(const CommCost<>& cost) {
+  const auto flat = std::find_if(cost.ways.begin(), cost.ways.end(), [](const CommWay<>& way) {
+    return way.algorithm == CommAlgorithm::kRing || way.algorithm == CommAlgorithm::kPairwise ||
+           way.algorithm == CommAlgorithm::kChain;
+  });
+  return flat == cost.ways.end() ? cost.best() : *flat;
+}
+
 bool has_tiered_way(Collective collective) {
   return collective != Collective::kBroadcast && collective != Collective::kSendRecv;
 }
@@ -102,22 +136,6 @@ void judge(const CommQuestion& q, const Seconds<N>& window, CommWay<N>& way) {
 
 }  // namespace
 
-const char* name(CommAlgorithm algorithm) {
-  switch (algorithm) {
-    case CommAlgorithm::kNone:
-      return "none";
-    case CommAlgorithm::kRing:
-      return "ring";
-    case CommAlgorithm::kTierByTier:
-      return "tier-by-tier";
-    case CommAlgorithm::kPairwise:
-      return "pairwise";
-    case CommAlgorithm::kChain:
-      return "chain";
-  }
-  return "?";
-}
-
 template <class N>
 CommCost<N> comm_cost(const CommQuestion& q) {
   CommCost<N> cost;
@@ -133,15 +151,20 @@ CommCost<N> comm_cost(const CommQuestion& q) {
     const std::vector<Link<N>> links = cluster_links<N>(q.cluster);
     // Two ranks that send and receive may sit anywhere: the outermost link is what they can be sure of.
     const std::int64_t apart = q.collective == Collective::kSendRecv ? q.cluster.gpus / kPair : 1;
-    const TierShares shares = members(q.cluster, {apart < 1 ? 1 : apart, count});
-    cost.ways.push_back(flat_way<N>(q, cost.size, links, shares));
-    if (shares.outermost > 0 && has_tiered_way(q.collective)) {
-      cost.ways.push_back(tiered_way<N>(q, cost.size, links, shares));
+    const Group group{apart < 1 ? 1 : apart, count};
+    if (q.cluster.collectives) {
+      cost.ways = library_list<N>(q, cost.size, links, group);
+    } else {
+      const TierShares shares = members(q.cluster, group);
+      cost.ways.push_back(flat_way<N>(q, cost.size, links, shares));
+      if (shares.outermost > 0 && has_tiered_way(q.collective)) {
+        cost.ways.push_back(tiered_way<N>(q, cost.size, links, shares));
+      }
     }
   }
   for (std::size_t i = 0; i < cost.ways.size(); ++i) {
     if (cost.window) judge<N>(q, *cost.window, cost.ways[i]);
-    if (cost.ways[i].time() < cost.best().time()) cost.fastest = i;
+    if (!q.cluster.collectives && cost.ways[i].time() < cost.best().time()) cost.best_way = i;
   }
   return cost;
 }
@@ -154,11 +177,13 @@ CommAnswer answer_comm(const CommQuestion& question) {
   answer.question = question;
   answer.cost = comm_cost<double>(question);
   const CommWay<>& best = answer.cost.best();
+  const CommWay<>& flat = flat_of(answer.cost);
   if (best.time() > seconds(0)) {
     answer.latency_share = best.cost.latency_term / best.time();
-    answer.flat_over_best = answer.cost.ways.front().time() / best.time();
+    answer.flat_over_best = flat.time() / best.time();
   }
-  answer.saved = answer.cost.ways.front().time() - best.time();
+  answer.saved = flat.time() - best.time();
+  if (question.cluster.collectives && best.time() > seconds(0)) answer.switches = comm_switches(question, {});
   if (best.exposed) answer.exposed = *best.exposed > seconds(0);
   return answer;
 }

@@ -14,13 +14,9 @@
 #include <vector>
 
 #include "catalog/communication.h"
-#include "cost/group_collectives.h"
+#include "cost/library_collectives.h"
 
 namespace shardplan {
-
-enum class CommAlgorithm { kNone, kRing, kTierByTier, kPairwise, kChain };
-/// "ring", "tier-by-tier", ...; "none" for a single rank.
-const char* name(CommAlgorithm algorithm);
 
 /// What one tier of the cluster carries.
 template <class N = double>
@@ -36,7 +32,8 @@ struct CommPart {
 template <class N = double>
 struct CommWay {
   CommAlgorithm algorithm = CommAlgorithm::kNone;
-  std::vector<CommPart<N>> parts;  // innermost tier first
+  std::optional<Protocol> protocol;  // of a library's algorithm
+  std::vector<CommPart<N>> parts;    // innermost tier first
   CollectiveCost<N> cost;
   // Where there is a window:
   std::optional<Seconds<N>> exposed;
@@ -54,22 +51,35 @@ template <class N = double>
 struct CommCost {
   Bytes<N> size;
   std::optional<Seconds<N>> window;
-  std::vector<CommWay<N>> ways;  // the flat one first
-  std::size_t fastest = 0;
-  const CommWay<N>& best() const { return ways[fastest]; }
+  /// Of a library: the one it picks, then the fastest first. Of links by hand: the flat one first.
+  std::vector<CommWay<N>> ways;
+  std::size_t best_way = 0;
+  /// What a library picks; of links by hand, the fastest.
+  const CommWay<N>& best() const { return ways[best_way]; }
 };
 
 template <class N>
 CommCost<N> comm_cost(const CommQuestion& question);
 
+/// The smallest size at which a way is taken, found to a thousandth.
+struct CommSwitch {
+  Bytes<> from;
+  CommAlgorithm algorithm = CommAlgorithm::kNone;
+  std::optional<Protocol> protocol;
+};
+
+/// Where another way takes over (comm_sweep.cpp).
+std::vector<CommSwitch> comm_switches(const CommQuestion& question, const SizeRange& range);
+
 struct CommAnswer {
   CommQuestion question;
   CommCost<> cost;
   Ratio<> latency_share;  // of the best way's time
-  /// How many times as long the flat way takes, and the difference; 1 and 0 where it is the best or the only
-  /// one.
+  /// How many times as long the flat way (a library's fastest ring) takes, and the difference; 1 and 0 where
+  /// it is the best or the only one.
   Ratio<> flat_over_best = ratio(1);
   Seconds<> saved;
+  std::vector<CommSwitch> switches;  // of a library's ways
   /// Nothing where no window was given.
   std::optional<bool> exposed;
 };

@@ -53,7 +53,7 @@ TEST(Comm, TwoTiersHideWhatAFlatRingDoesNot) {
   EXPECT_NEAR(flat.required->raw(), 68.03e9, 0.01e9);
   EXPECT_NEAR(tiered.parts[0].cost.bandwidth_term.raw(), 0.0937, 5e-5);
   EXPECT_NEAR(tiered.parts[1].cost.bandwidth_term.raw(), 0.0703, 5e-5);
-  EXPECT_EQ(a.cost.fastest, 1U);
+  EXPECT_EQ(a.cost.best_way, 1U);
   EXPECT_EQ(a.exposed, false);
 }
 
@@ -94,7 +94,7 @@ TEST(Comm, TracedEqualsDoubleBitForBit) {
     const auto numbers = comm_cost<double>(q);
     const auto traced = comm_cost<Traced>(q);
     ASSERT_EQ(numbers.ways.size(), traced.ways.size());
-    EXPECT_EQ(numbers.fastest, traced.fastest);
+    EXPECT_EQ(numbers.best_way, traced.best_way);
     for (std::size_t i = 0; i < numbers.ways.size(); ++i) {
       EXPECT_EQ(std::bit_cast<std::uint64_t>(numbers.ways[i].time().raw()),
                 std::bit_cast<std::uint64_t>(value_of(traced.ways[i].time())));

@@ -9,6 +9,7 @@
 #include "cost/compute.h"
 #include "cost/decode.h"
 #include "cost/kernels.h"
+#include "cost/library_formulas.h"
 #include "cost/memory_peak.h"
 #include "cost/multi_token.h"
 #include "cost/offload.h"
@@ -34,8 +35,10 @@ using AllFormulas = FormulaList<
     PipelineBuffers, PredictionInputActivations, PredictionLogits, DeferredHeadGradients,  //
     RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
     AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage, BackwardWindow,
-    ExposedTime,
-    RequiredBandwidth,  //
+    ExposedTime, RequiredBandwidth, NetworkHop, RingStepsLatency, TreeLatency, SwitchLatency,
+    ProtocolBandwidth, SwitchBandwidth, SwitchTreeBandwidth, MeshBandwidth, TreeBandwidth, PipelineFill,
+    OneShotBandwidth,
+    MultimemBandwidth,                                                                 //
     GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime, LaunchFloor,
     StragglerWait, OptimizerTime, ModelFlops, FrozenModelFlops,  //
     CollectiveOverhead, TokenExchange,         //

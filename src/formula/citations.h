@@ -33,6 +33,12 @@ inline constexpr std::array kWorks{
     Work{"williams2009",
          "Williams, Waterman, Patterson, Roofline: An Insightful Visual Performance Model for Multicore "
          "Architectures, CACM 52(4), 2009"},
+    Work{"nccl2026",
+         "NVIDIA, NCCL source, version 2.30.7, commit 5067397c, 2026, https://github.com/NVIDIA/nccl"},
+    Work{
+        "johnsson1989",
+        "Johnsson, Ho, Optimum Broadcasting and Personalized Communication in Hypercubes, IEEE Transactions on "
+        "Computers 38(9), 1989"},
     Work{"kaplan2020", "Kaplan et al., Scaling Laws for Neural Language Models, 2020, arXiv:2001.08361"},
     Work{
         "dao2022",

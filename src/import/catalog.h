@@ -9,6 +9,7 @@
 // Not here: files that a person writes (cluster_file.h), flags (question.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "catalog/cluster.h"
+#include "catalog/collective_tables.h"
 #include "catalog/evidence.h"
 #include "catalog/model.h"
 #include "catalog/result.h"
@@ -53,6 +55,13 @@ struct ModelEntry {
   Result<Model> model() const;
 };
 
+/// The tables of catalog/collectives.json.
+struct CollectiveTables {
+  std::vector<CollectiveLibrary> libraries;
+  std::vector<LinkGeneration> generations;
+  std::array<Sourced<Seconds<>>, kLauncherCount> launchers{};  // added by each
+};
+
 struct Catalog {
   std::vector<Device> devices;
   std::vector<Fabric> fabrics;
@@ -61,13 +70,14 @@ struct Catalog {
   std::vector<BlockFormat> quantized_bases;
   std::vector<ClusterPreset> clusters;
   std::vector<ModelEntry> models;
+  CollectiveTables collectives;
   std::map<std::string, Source> sources;
   Evidence evidence;
   std::string digest;  // of all the texts, printed with every answer
 };
 
-/// Reads the texts named devices, fabrics, frameworks, clusters, models and sources; evidence_time and
-/// evidence_memory where they are there.
+/// Reads the texts named devices, fabrics, frameworks, clusters, models and sources; collectives,
+/// evidence_time and evidence_memory where they are there.
 Result<Catalog> load_catalog(std::span<const EmbeddedFile> files);
 
 /// The catalog that is compiled into the program, read once. One that does not load is a mistake in the

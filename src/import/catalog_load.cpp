@@ -6,66 +6,16 @@
 #include <optional>
 
 #include "import/catalog.h"
+#include "import/collective_tables.h"
 #include "import/evidence.h"
 #include "import/json_node.h"
 #include "import/json_text.h"
+#include "import/sourced_json.h"
 
 namespace shardplan {
 namespace {
 
-using Sources = std::map<std::string, Source>;
-constexpr double kNoLimit = 1e30;
 constexpr std::int64_t kMostGpus = 1 << 24;
-
-// Numbers with their source ---------------------------------------------------------------------------------
-
-std::optional<SourceKind> source_kind_named(const std::string& text) {
-  for (const SourceKind kind : {SourceKind::kDatasheet, SourceKind::kMeasured, SourceKind::kPublished,
-                                SourceKind::kFitted, SourceKind::kAssumed, SourceKind::kStandard}) {
-    if (text == name(kind)) return kind;
-  }
-  return std::nullopt;
-}
-
-Source read_source_id(const JsonNode& node, const Sources& sources) {
-  const std::string id = node.text();
-  const auto found = sources.find(id);
-  if (found != sources.end()) return found->second;
-  std::vector<std::string> ids;
-  for (const auto& [known, source] : sources) ids.push_back(known);
-  if (node)
-    node.fail("unknown_source", "no source \"" + id + "\"", "a key of sources.json", nearest_name(id, ids));
-  return {};
-}
-
-/// Reads {"value", "source", "note"} where the caller has said which other keys may be there.
-template <class Q>
-Sourced<Q> read_number(const JsonNode& node, const Sources& sources, double low, double high) {
-  if (node.json() == nullptr) return {};
-  if (!node.is_object()) {
-    node.fail("missing_source", "a number without source", R"({"value": number, "source": "id"})");
-    return {};
-  }
-  Sourced<Q> number{Q(node.at("value").number(low, high)), read_source_id(node.at("source"), sources)};
-  if (const JsonNode note = node.find("note")) number.source.note = note.text();
-  return number;
-}
-
-template <class Q>
-Sourced<Q> read_sourced(const JsonNode& node, const Sources& sources, double low, double high = kNoLimit) {
-  if (node.is_object()) node.allow_only({"value", "source", "note"});
-  return read_number<Q>(node, sources, low, high);
-}
-
-/// Above zero: a bandwidth, a size.
-template <class Q>
-Sourced<Q> read_positive(const JsonNode& node, const Sources& sources) {
-  return read_sourced<Q>(node, sources, 1e-12);
-}
-
-Sourced<Ratio<>> read_share(const JsonNode& node, const Sources& sources) {
-  return read_sourced<Ratio<>>(node, sources, 1e-6, 1.0);
-}
 
 /// {"bf16": number, "fp8": number} into an array by precision.
 template <class Q>
@@ -516,6 +466,10 @@ void read_timing(const JsonNode& root, Catalog& catalog) {
 
 void read_measured(const JsonNode& root, Catalog& catalog) { read_evidence(root, catalog.evidence); }
 
+void read_collectives(const JsonNode& root, Catalog& catalog) {
+  read_collective_tables(root, catalog.sources, catalog.collectives);
+}
+
 struct Section {
   const char* file;
   void (*read)(const JsonNode& root, Catalog& catalog);
@@ -526,6 +480,7 @@ constexpr std::array<Section, 9> kSections{{{"sources", read_sources},
                                             {"fabrics", read_fabrics},
                                             {"devices", read_devices},
                                             {"clusters", read_clusters},
+                                            {"collectives", read_collectives, true},
                                             {"frameworks", read_frameworks},
                                             {"timing", read_timing, true},
                                             {"models", read_models},

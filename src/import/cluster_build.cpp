@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "import/collective_tables.h"
 #include "import/defaults.h"
 #include "units/format.h"
 
@@ -128,6 +129,10 @@ Result<Cluster> preset_cluster(const Catalog& catalog, const ClusterPreset& pres
                  number_text(cluster.gpus) + " GPUs, but " + preset.name + " holds " + number_text(most),
                  "--gpus", "at most " + number_text(most), ""};
   }
+  const auto network = std::find_if(preset.tiers.begin(), preset.tiers.end(),
+                                    [](const auto& tier) { return tier.fabric != kScaleUpFabric; });
+  cluster.collectives =
+      collective_system(catalog, cluster.device, static_cast<std::size_t>(network - preset.tiers.begin()));
   fit_tiers(cluster);
   if (cluster.gpus > preset.gpus) {
     cluster.assumed.push_back(number_text(cluster.gpus) + " GPUs, more than the " + number_text(preset.gpus) +
@@ -144,6 +149,7 @@ Result<Cluster> usual_cluster(const Catalog& catalog, const Device& device, std:
   cluster.device = device;
   cluster.gpus = gpus;
   std::string chosen = add_inner_tiers(catalog, node, cluster);
+  cluster.collectives = collective_system(catalog, device, cluster.tiers.size());
   if (gpus > cluster.tiers.back().size) {
     if (device.usual_fabric.empty()) {
       return Error{"missing_flag", device.name + " has no usual fabric between nodes", "--gpus",

@@ -19,7 +19,7 @@ using Flag = QuestionSpec::Flag Spec::*;
 constexpr double kGB = 1e9, kMicro = 1e-6, kMilli = 1e-3;
 constexpr std::int64_t kPair = 2;
 
-constexpr std::array<CommFlag, 15> kFlags{{
+constexpr std::array<CommFlag, 17> kFlags{{
     {"--collective", &Spec::collective,
      "all-reduce (the default), all-gather, reduce-scatter, all-to-all, broadcast or send-recv"},
     {"--gpus", &Spec::gpus, "ranks that take part"},
@@ -28,7 +28,8 @@ constexpr std::array<CommFlag, 15> kFlags{{
     {"--bytes", &Spec::bytes, "size of the whole vector: bytes, or with a unit: 64MiB"},
     {"--params", &Spec::params, "billions of parameters whose bf16 gradients are reduced"},
     {"--step-ms", &Spec::step_ms, "ms of the step whose backward pass may hide it"},
-    {"--fabric", &Spec::fabric, "a network of the catalog, for bandwidth and latency"},
+    {"--fabric", &Spec::fabric,
+     "a network of the catalog, for bandwidth and latency; with --gpu, between its nodes"},
     {"--cluster", &Spec::cluster, "a cluster of the catalog, or a file, for its tiers"},
     {"--gpu", &Spec::gpu, "a GPU of the catalog, with its usual node and network"},
     {"--gpus-per-node", &Spec::gpus_per_node, "ranks on the inner link, for the two-tier way"},
@@ -36,6 +37,9 @@ constexpr std::array<CommFlag, 15> kFlags{{
     {"--bw-inter", &Spec::bw_inter, "GB/s per GPU between nodes"},
     {"--latency-intra", &Spec::latency_intra, "us of one step inside a node"},
     {"--latency-inter", &Spec::latency_inter, "us of one step between nodes"},
+    {"--launcher", &Spec::launcher,
+     "nccl-tests (the default), torch, cuda-graph or device-kernel (which opens one-shot kernels)"},
+    {"--sweep", &Spec::sweep, "a range of sizes in place of one, such as 8B:16GB"},
 }};
 
 const char* flag_of(Flag flag) {
@@ -53,9 +57,14 @@ class Reading {
   Result<CommQuestion> question() {
     take_collective();
     take_ranks();
-    take_size();
+    if (told(&Spec::sweep)) {
+      take_sweep();
+    } else {
+      take_size();
+    }
     take_step();
     if (!error_) take_links();
+    if (!error_) take_launcher();
     if (!error_) finish();
     if (error_) return *error_;
     return question_;
@@ -107,9 +116,12 @@ class Reading {
   void take_collective();
   void take_ranks();
   void take_size();
+  void take_sweep();
   void take_step();
   void take_links();
+  void take_launcher();
   void take_cluster();
+  void replace_network();
   void take_two_tiers();
   void take_fabric();
   void take_one_link();
@@ -171,6 +183,24 @@ void Reading::take_size() {
   if (flags.error()) fail(*flags.error());
 }
 
+/// Both ends in bytes, the lower one first.
+void Reading::take_sweep() {
+  refuse_beside("--sweep", {&Spec::bytes, &Spec::params, &Spec::step_ms});
+  const std::string& typed = *spec_.sweep;
+  const std::size_t colon = typed.find(':');
+  const auto low = parse_bytes(typed.substr(0, colon));
+  const auto high = colon == std::string::npos ? std::nullopt : parse_bytes(typed.substr(colon + 1));
+  const char* expected = "two sizes, the smaller one first: 8B:16GB";
+  if (!low || !high) {
+    return fail(&Spec::sweep, "bad_value", quoted_flag_text(typed) + " is not understood", expected);
+  }
+  if (!kMessageLimits.hold(low->raw()) || !kMessageLimits.hold(high->raw()) || *high < *low) {
+    return fail(&Spec::sweep, "out_of_range", quoted_flag_text(typed) + " is no range of sizes", expected);
+  }
+  question_.sweep = SizeRange{*low, *high};
+  question_.size = {*high, user_source("--sweep")};
+}
+
 void Reading::take_step() {
   question_.step = take<Seconds<>>(&Spec::step_ms, parse_seconds, kMilli, kStepLimits,
                                    "ms, such as 700, or with a unit: 0.7s");
@@ -192,14 +222,51 @@ void Reading::take_links() {
 
 void Reading::take_cluster() {
   const char* what = told(&Spec::cluster) ? "--cluster" : "--gpu";
-  refuse_beside(what, {&Spec::fabric, &Spec::bw, &Spec::latency});
+  refuse_beside(what, {&Spec::bw, &Spec::latency});
+  if (told(&Spec::cluster)) refuse_beside(what, {&Spec::fabric});
   if (error_) return;
   Result<Cluster> cluster = build_cluster(spec_, catalog_, question_.assumed);
   if (!cluster) return fail(cluster.error());
   question_.cluster = std::move(cluster).value();
+  if (told(&Spec::fabric)) replace_network();
   for (const std::string& line : question_.cluster.assumed) {
     if (!line.starts_with("reserve")) question_.assumed.push_back(line);
   }
+}
+
+/// The told network in place of the GPU's usual one.
+void Reading::replace_network() {
+  const auto fabric = find_fabric(catalog_, *spec_.fabric, "--fabric");
+  if (!fabric) return fail(fabric.error());
+  Cluster& cluster = question_.cluster;
+  if (cluster.tiers.size() < 2) {
+    question_.assumed.emplace_back("all GPUs are in one node: --fabric changes nothing");
+    return;
+  }
+  Tier& network = cluster.tiers.back();
+  network = fabric_tier(network.name, network.size, **fabric);
+  question_.assumed.push_back("--fabric " + (*fabric)->name + " in place of the usual one");
+}
+
+void Reading::take_launcher() {
+  const auto& tables = catalog_.collectives;
+  if (told(&Spec::launcher)) {
+    const std::string key = name_key(*spec_.launcher);
+    const auto launcher = launcher_named(key);
+    if (!launcher) {
+      std::vector<std::string> names;
+      for (std::size_t i = 0; i < kLauncherCount; ++i) names.emplace_back(name(static_cast<Launcher>(i)));
+      return fail(&Spec::launcher, "unknown_name", "no launcher named " + quoted_flag_text(*spec_.launcher),
+                  "nccl-tests, torch, cuda-graph or device-kernel", nearest_name(key, names));
+    }
+    if (!question_.cluster.collectives) {
+      return fail(&Spec::launcher, "conflict", "no collective library is known for these links",
+                  "a GPU of NVIDIA or AMD: --gpu NAME or --cluster NAME");
+    }
+    question_.launcher = *launcher;
+    question_.scope.kernels = *launcher == Launcher::kDeviceKernel;
+  }
+  question_.launch = tables.launchers[static_cast<std::size_t>(question_.launcher)];
 }
 
 void Reading::take_two_tiers() {
@@ -271,8 +338,15 @@ void Reading::finish() {
   }
   question_.contention = {ratio(0), assumed_source("left out here", "")};
   question_.assumed.emplace_back("contention 0: what is hidden does not slow the compute beside it");
-  question_.assumed.emplace_back(
-      "cost is latency + size / bandwidth; trees, in-network reduction and protocol switches are left out");
+  if (!cluster.collectives) {
+    question_.assumed.emplace_back(
+        "cost is latency + size / bandwidth; trees, in-network reduction and protocol switches are left out");
+    return;
+  }
+  question_.assumed.push_back("the ways and their costs are those of " + cluster.collectives->library.name +
+                              "'s own tables; a cloud's tuner plug-in may choose otherwise");
+  question_.assumed.push_back(std::string("launched as by ") + name(question_.launcher) +
+                              (told(&Spec::launcher) ? "" : " (--launcher)"));
 }
 
 }  // namespace

@@ -21,6 +21,20 @@ const char* words(CommAlgorithm algorithm) {
       return "pairwise exchange";
     case CommAlgorithm::kChain:
       return "pipelined chain";
+    case CommAlgorithm::kTree:
+      return "tree";
+    case CommAlgorithm::kNvls:
+      return "reduction in the switch (NVLS)";
+    case CommAlgorithm::kNvlsTree:
+      return "reduction in the switches, joined by a tree (NVLSTree)";
+    case CommAlgorithm::kDirect:
+      return "direct exchange of all pairs";
+    case CommAlgorithm::kOneShot:
+      return "one-shot kernel";
+    case CommAlgorithm::kTwoShot:
+      return "two-shot kernel";
+    case CommAlgorithm::kMultimem:
+      return "kernel through multicast memory (multimem)";
   }
   return "?";
 }
@@ -119,16 +133,47 @@ std::string way_lines(const CommAnswer& a, const CommWay<>& way) {
   return table.text("  ", true);
 }
 
+std::string protocol_text(const std::optional<Protocol>& protocol) { return protocol ? name(*protocol) : ""; }
+
+std::string short_words(CommAlgorithm algorithm, const std::optional<Protocol>& protocol) {
+  return std::string(name(algorithm)) + (protocol ? std::string(", ") + name(*protocol) : "");
+}
+
+/// Where another way takes over, one line each.
+std::string switches_text(const std::vector<CommSwitch>& switches) {
+  Table table("ll");
+  for (const CommSwitch& s : switches)
+    table.row({"from " + format(s.from), short_words(s.algorithm, s.protocol)});
+  return "picked by size\n" + table.text();
+}
+
+/// The library's choice in full, then those that lost, and by how much.
+std::string library_text(const CommAnswer& a) {
+  const CommWay<>& best = a.cost.best();
+  std::string text = "\n" + std::string(words(best.algorithm));
+  if (best.protocol) text += std::string(", ") + name(*best.protocol);
+  text += "  <- picked by " + a.question.cluster.collectives->library.name + "\n" + way_lines(a, best) + "\n";
+  Table table("ll");
+  table.row({"algorithm", "protocol", "time", "latency", "bandwidth", "times as long"});
+  for (const CommWay<>& way : a.cost.ways) {
+    table.row({name(way.algorithm), protocol_text(way.protocol), format(way.time()),
+               format(way.cost.latency_term), format(way.cost.bandwidth_term),
+               format_number((way.time() / best.time()).raw())});
+  }
+  return text + table.text() + "\n" + switches_text(a.switches);
+}
+
 std::string ways_text(const CommAnswer& a) {
+  if (a.question.cluster.collectives && !a.cost.best().parts.empty()) return library_text(a);
   std::string text;
   const bool several = a.cost.ways.size() > 1;
   for (std::size_t i = 0; i < a.cost.ways.size(); ++i) {
     const CommWay<>& way = a.cost.ways[i];
     text += "\n" + std::string(words(way.algorithm));
-    if (several && i == a.cost.fastest) text += "  <- fastest";
+    if (several && i == a.cost.best_way) text += "  <- fastest";
     text += "\n" + way_lines(a, way);
   }
-  if (several && a.cost.fastest != 0) {
+  if (several && a.cost.best_way != 0) {
     text += "\n" + std::string(words(a.cost.ways.front().algorithm)) + " takes " + format(a.saved) +
             " more, " + format(a.flat_over_best) + " times as long\n";
   } else if (several) {
@@ -146,6 +191,20 @@ Json optional_json(const std::optional<Q>& q) {
   return optional_value(q.has_value(), q ? q->raw() : 0);
 }
 
+Json protocol_json(const std::optional<Protocol>& protocol) {
+  return protocol ? Json(name(*protocol)) : Json(nullptr);
+}
+
+Json switches_json(const std::vector<CommSwitch>& switches) {
+  Json list = Json::array();
+  for (const CommSwitch& s : switches) {
+    list.push_back({{"from_bytes", s.from.raw()},
+                    {"algorithm", name(s.algorithm)},
+                    {"protocol", protocol_json(s.protocol)}});
+  }
+  return list;
+}
+
 Json way_json(const CommWay<>& way) {
   Json parts = Json::array();
   for (const CommPart<>& p : way.parts) {
@@ -159,6 +218,7 @@ Json way_json(const CommWay<>& way) {
                      {"bandwidth_term_s", p.cost.bandwidth_term.raw()}});
   }
   return {{"algorithm", name(way.algorithm)},
+          {"protocol", protocol_json(way.protocol)},
           {"time_s", way.time().raw()},
           {"latency_term_s", way.cost.latency_term.raw()},
           {"bandwidth_term_s", way.cost.bandwidth_term.raw()},
@@ -190,7 +250,7 @@ Json comm_json(const CommAnswer& a) {
              linked ? best.parts.back().link.bandwidth.raw() : outermost.bandwidth.value.raw()},
             {"latency_s", linked ? best.parts.back().link.latency.raw() : outermost.latency.value.raw()},
             {"algorithm", name(best.algorithm)},
-            {"protocol", nullptr},
+            {"protocol", protocol_json(best.protocol)},
             {"time_s", best.time().raw()},
             {"latency_term_s", best.cost.latency_term.raw()},
             {"bandwidth_term_s", best.cost.bandwidth_term.raw()},
@@ -204,6 +264,10 @@ Json comm_json(const CommAnswer& a) {
             {"saved_s", a.saved.raw()}};
   json["ways"] = Json::array();
   for (const CommWay<>& way : a.cost.ways) json["ways"].push_back(way_json(way));
+  if (a.question.cluster.collectives) {
+    json["launcher"] = name(a.question.launcher);
+    json["switch_points"] = switches_json(a.switches);
+  }
   json["assumed"] = a.question.assumed;
   return json;
 }
@@ -211,7 +275,8 @@ Json comm_json(const CommAnswer& a) {
 TraceRoots comm_roots(const CommCost<Traced>& cost) {
   TraceRoots roots;
   for (const CommWay<Traced>& way : cost.ways) {
-    const std::string suffix = cost.ways.size() > 1 ? std::string(", ") + words(way.algorithm) : "";
+    std::string suffix = cost.ways.size() > 1 ? std::string(", ") + words(way.algorithm) : "";
+    if (way.protocol) suffix += std::string(", ") + name(*way.protocol);
     if (way.parts.empty()) continue;
     roots.emplace_back("time" + suffix, way.time().raw().shared());
     if (way.exposed) roots.emplace_back("felt" + suffix, way.exposed->raw().shared());

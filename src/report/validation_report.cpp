@@ -6,6 +6,7 @@
 
 #include "report/table.h"
 #include "units/format.h"
+#include "validate/collective_validation.h"
 
 namespace shardplan {
 namespace {
@@ -128,9 +129,23 @@ Json choosing_json(const std::vector<ValidatedRow>& rows) {
   return {{"groups", c.groups}, {"mean_loss", c.mean_loss}, {"largest_loss", c.largest_loss}};
 }
 
+/// One vote a series, however many sizes it has.
+std::string collectives_text(const Validation& v, std::optional<double> over) {
+  const std::vector<ErrorGroup> series = by_source(v);
+  const std::string text = v.kind + ": median of the series' median errors " +
+                           format_percent(series_median(v)) + " over " +
+                           format_count(static_cast<double>(series.size())) + " series of " +
+                           format_count(static_cast<double>(v.rows.size())) + " points; " +
+                           format_count(static_cast<double>(v.skipped.size())) + " skipped\n\n";
+  return text + groups_text("by series", series) + groups_text("by launcher", by_framework(v)) +
+         groups_text("by GPU", by_gpu(v)) + groups_text("by collective and network", by_feature(v)) +
+         worst_text(v, over) + skipped_text(v);
+}
+
 }  // namespace
 
 std::string validation_text(const Validation& v, std::optional<double> over) {
+  if (v.kind == kCollectiveKind) return collectives_text(v, over);
   const ErrorStats all = error_stats(v.rows);
   std::string text = v.kind + ": median error " + format_percent(all.median_ape) + ", 90th percentile " +
                      format_percent(all.p90_ape) + ", bias " + signed_percent(all.bias) + " over " +

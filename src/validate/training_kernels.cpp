@@ -36,7 +36,7 @@ void RunReading::take_megatron_arguments() {
   for (const char* unknown : kUnknown) {
     if (args_.has(unknown)) gap(std::string("--") + unknown + " is not modelled yet");
   }
-  run_.question.workload.mtp_layers = argument("mtp-num-layers", 0);
+  if (told_) run_.question.workload.mtp_layers = argument("mtp-num-layers", 0);
   if (run_.question.workload.mtp_layers > 0) run_.features.emplace_back("mtp");
   if (args_.has("defer-embedding-wgrad-compute")) {
     const std::int64_t limit = argument("wgrad-deferral-limit", 0);  // 0: all of a step's

@@ -1,0 +1,20 @@
+// catalog/collectives.json as CollectiveTables, and what a cluster follows of them.
+#pragma once
+
+#include <memory>
+
+#include "import/catalog.h"
+#include "import/sourced_json.h"
+
+namespace shardplan {
+
+void read_collective_tables(const JsonNode& root, const Sources& sources, CollectiveTables& tables);
+
+/// Nothing where no library is known for the device's vendor or no generation for its architecture.
+std::shared_ptr<const CollectiveSystem> collective_system(const Catalog& catalog, const Device& device,
+                                                          std::size_t network_tier);
+
+/// The cluster with the constants of its links and library multiplied.
+Cluster calibrated(const Cluster& cluster, const Calibration& calibration);
+
+}  // namespace shardplan

@@ -1,0 +1,2 @@
+# Collectives have no bands.
+shardplan validate --kind collective --bands validation/collective.csv
