@@ -29,9 +29,9 @@ struct Kernels {
   bool fused_expert_activation = true;  // the router's weight applied inside the activation kernel
   /// Micro-batches whose gradient of the head's weights waits for the end of the step.
   std::int64_t deferred_head_gradients = 0;
-  bool captured_graphs = false;         // launches replayed from a CUDA graph
-  bool overlapped_exchange = false;     // expert all-to-all beside another micro-batch's compute
-  bool asynchronous_tensor = false;     // tensor-parallel collectives cut up and run beside their products
+  bool captured_graphs = false;      // launches replayed from a CUDA graph
+  bool overlapped_exchange = false;  // expert all-to-all beside another micro-batch's compute
+  bool asynchronous_tensor = false;  // tensor-parallel collectives cut up and run beside their products
 };
 
 struct Training {

@@ -43,7 +43,8 @@ GroupCost<N> Estimator::replica_collective(const Plan& plan, Collective kind, co
   const auto part = [&](const char* what, double count, const Group& group) {
     const Bytes<N> size = leaf<N>(what, count / pieces, model_source_) * each;
     const GroupCost<N> cost = rail_collective<N>(kind, size, links<N>(), question_.cluster, group);
-    return pieces == 1 ? cost : times<N>(cost, leaf<N>("pieces of a pass, one a layer", pieces, "full sharding"));
+    return pieces == 1 ? cost
+                       : times<N>(cost, leaf<N>("pieces of a pass, one a layer", pieces, "full sharding"));
   };
   GroupCost<N> cost = part("dense parameters on the rank", dense_count, dense_group);
   if (expert_count > 0) cost += part("expert parameters on the rank", expert_count, expert_ranks);
@@ -82,9 +83,9 @@ GroupCost<N> Estimator::gradients_reduced(const Plan& plan, bool sharded) const 
   if (plan.shard_group != 0) {
     // Hybrid sharding: then each shard over the groups.
     cost = one_after_the_other(
-        cost, replica_collective<N>(plan, Collective::kAllReduce, each, dense / d(dense_shard_group(plan).count),
-                                    dense_shard_replicas(plan), expert / d(expert_shard_group(plan).count),
-                                    expert_shard_replicas(plan)));
+        cost, replica_collective<N>(plan, Collective::kAllReduce, each,
+                                    dense / d(dense_shard_group(plan).count), dense_shard_replicas(plan),
+                                    expert / d(expert_shard_group(plan).count), expert_shard_replicas(plan)));
   }
   const Sourced<Ratio<>>& slowdown = question_.framework.timing.reduce_slowdown;
   if (slowdown.value == ratio(1)) return cost;
@@ -103,8 +104,7 @@ void Estimator::add_data_parallel(const Plan& plan, const Seconds<N>& forward, c
                        double count) {
     const Ratio<N> repeat = leaf<N>("times in a step", count, "plan");
     const Seconds<N> total = cost.cost.total();
-    const Seconds<N> window =
-        pass * leaf<N>("share of the pass it may run under", share.value, share.source);
+    const Seconds<N> window = pass * leaf<N>("share of the pass it may run under", share.value, share.source);
     const Seconds<N> exposed = call<ExposedTime>(ExposedTime::In<N>{total, window, contention<N>()});
     entry.time += total * repeat;
     entry.hidden += (total - exposed) * repeat;
@@ -140,8 +140,9 @@ void Estimator::add_data_parallel(const Plan& plan, const Seconds<N>& forward, c
   if (sharded) {
     const Bytes<N> each =
         leaf<N>("bytes sent for each parameter", gathered_weight().value, gathered_weight().source);
-    add(replica_collective<N>(plan, Collective::kAllGather, each, trained_parameters(plan, 0, trained_experts),
-                              dense_shard_group(plan), trained_experts, expert_shard_group(plan)),
+    add(replica_collective<N>(plan, Collective::kAllGather, each,
+                              trained_parameters(plan, 0, trained_experts), dense_shard_group(plan),
+                              trained_experts, expert_shard_group(plan)),
         forward, timing.reduce_window, 1);
   }
   add_small_rings<N>(plan, entry);
@@ -181,10 +182,10 @@ void Estimator::add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) con
                                     .cost.total();
 }
 
-template void Estimator::add_data_parallel<double>(const Plan&, const Seconds<double>&, const Seconds<double>&,
-                                                   TimeBreakdown<double>&) const;
-template void Estimator::add_data_parallel<Traced>(const Plan&, const Seconds<Traced>&, const Seconds<Traced>&,
-                                                   TimeBreakdown<Traced>&) const;
+template void Estimator::add_data_parallel<double>(const Plan&, const Seconds<double>&,
+                                                   const Seconds<double>&, TimeBreakdown<double>&) const;
+template void Estimator::add_data_parallel<Traced>(const Plan&, const Seconds<Traced>&,
+                                                   const Seconds<Traced>&, TimeBreakdown<Traced>&) const;
 template void Estimator::add_twin_reduction<double>(const Plan&, TimeBreakdown<double>&) const;
 template void Estimator::add_twin_reduction<Traced>(const Plan&, TimeBreakdown<Traced>&) const;
 

@@ -258,6 +258,8 @@ class Estimator {
   void add_ring(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links, LayerTime<N>& layer,
                 TimeBreakdown<N>& time) const;
   template <class N>
+  void add_launches(const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
+  template <class N>
   void add_layer_collectives(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
                              LayerTime<N>& layer, TimeBreakdown<N>& time) const;
   template <class N>

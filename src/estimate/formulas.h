@@ -22,29 +22,31 @@
 
 namespace shardplan {
 
-using AllFormulas = FormulaList<
-    StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
-    PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
-    SelectiveProductActivations, NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
-    MoeActivations,  //
-    AdapterParameters, BlockWidth, AdapterActivations, WidenedWeight, WidenTime, ActivationsOnDevice,
-    GradientsOnDevice, HostTransfer, HostOptimizerTime,  //
-    LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
-    EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient, UnshardedStart, StageEdgeActivations,
-    ReservedPeak, DriverPeak, PlaceholderGradients, QuantizedWeights, SequenceGatherBuffer, BatchBuffers,
-    PipelineBuffers, PredictionInputActivations, PredictionLogits, DeferredHeadGradients,  //
-    RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
-    AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage, BackwardWindow,
-    ExposedTime, RequiredBandwidth, NetworkHop, RingStepsLatency, TreeLatency, SwitchLatency,
-    ProtocolBandwidth, SwitchBandwidth, SwitchTreeBandwidth, MeshBandwidth, TreeBandwidth, PipelineFill,
-    OneShotBandwidth,
-    MultimemBandwidth,                                                                 //
-    GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime, LaunchFloor,
-    StragglerWait, OptimizerTime, ModelFlops, FrozenModelFlops,  //
-    CollectiveOverhead, TokenExchange,         //
-    PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble, InFlightV,
-    InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
-    KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead, DecodeKvRead,
-    DecodeCompute, PrefillCompute, DecodeThroughput>;
+using AllFormulas =
+    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
+                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
+                SelectiveProductActivations, NormActivations, AttentionActivations, RecurrentActivations,
+                MlpActivations,
+                MoeActivations,  //
+                AdapterParameters, BlockWidth, AdapterActivations, WidenedWeight, WidenTime,
+                ActivationsOnDevice, GradientsOnDevice, HostTransfer, HostOptimizerTime,  //
+                LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
+                EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient,
+                UnshardedStart, StageEdgeActivations, ReservedPeak, DriverPeak, PlaceholderGradients,
+                QuantizedWeights, SequenceGatherBuffer, BatchBuffers, PipelineBuffers,
+                PredictionInputActivations, PredictionLogits, DeferredHeadGradients,                   //
+                RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
+                AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage,
+                BackwardWindow, ExposedTime, RequiredBandwidth, NetworkHop, RingStepsLatency, TreeLatency,
+                SwitchLatency, ProtocolBandwidth, SwitchBandwidth, SwitchTreeBandwidth, MeshBandwidth,
+                TreeBandwidth, PipelineFill, OneShotBandwidth,
+                MultimemBandwidth,  //
+                GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime,
+                LaunchFloor, StragglerWait, OptimizerTime, ModelFlops, FrozenModelFlops,  //
+                CollectiveOverhead, TokenExchange,                                        //
+                PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble,
+                InFlightV, InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
+                KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead,
+                DecodeKvRead, DecodeCompute, PrefillCompute, DecodeThroughput>;
 
 }  // namespace shardplan

@@ -171,12 +171,12 @@ void Estimator::add_adapters(const Plan& plan, const Gemm& gemm, const Rates<N>&
   for (const AdaptedProduct& product : gemm.adapted) {
     if ((product.targets & adapters.targets) == 0 || product.out == 0) continue;
     const Ratio<N> out = leaf<N>("columns on the rank", row ? product.out : product.out / split, gemm.name);
-    layer.gemm_forward +=
-        gemm_time<N>(rates, rates.full, groups, rows, rank, in) + gemm_time<N>(rates, rates.full, groups, rows, out, rank);
-    const Seconds<N> weight =
-        gemm_time<N>(rates, rates.full, groups, in, rank, rows) + gemm_time<N>(rates, rates.full, groups, rank, out, rows);
-    layer.gemm_backward +=
-        gemm_time<N>(rates, rates.full, groups, rows, in, rank) + gemm_time<N>(rates, rates.full, groups, rows, rank, out) + weight;
+    layer.gemm_forward += gemm_time<N>(rates, rates.full, groups, rows, rank, in) +
+                          gemm_time<N>(rates, rates.full, groups, rows, out, rank);
+    const Seconds<N> weight = gemm_time<N>(rates, rates.full, groups, in, rank, rows) +
+                              gemm_time<N>(rates, rates.full, groups, rank, out, rows);
+    layer.gemm_backward += gemm_time<N>(rates, rates.full, groups, rows, in, rank) +
+                           gemm_time<N>(rates, rates.full, groups, rows, rank, out) + weight;
     layer.gemm_weight += weight;
   }
 }
@@ -303,12 +303,7 @@ void Estimator::add_memory_bound(const Plan& plan, const LayerOps& ops, const Ra
                                  LayerTime<N>& layer) const {
   const KernelLaw& law = question_.cluster.device.law;
   const Timing& timing = question_.framework.timing;
-  double passes = kNormPasses + kResidualPasses,
-         kernels = ops.has_attention_core ? kAttentionKernels : kRecurrentKernels;
-  if (ops.mlp_matrices > 0) {
-    passes += kNormPasses + kResidualPasses;
-    kernels += ops.experts > 0 ? kMoeKernels : kMlpKernels;
-  }
+  const double blocks = ops.mlp_matrices > 0 ? 2 : 1, passes = blocks * (kNormPasses + kResidualPasses);
   const Seconds<N> kernel =
       call<MemoryBoundTime>(MemoryBoundTime::In<N>{
           micro_batch_tokens<N>(plan),
@@ -319,19 +314,28 @@ void Estimator::add_memory_bound(const Plan& plan, const LayerOps& ops, const Ra
   const Seconds<N> cast = cast_time<N>(plan, ops, rates);
   layer.memory_forward += kernel + cast;
   // Inputs and gradients are cast, in both layouts.
-  layer.memory_backward += kernel * told<N>("backward traffic over forward", law.backward_passes) + 2.0 * cast;
+  layer.memory_backward +=
+      kernel * told<N>("backward traffic over forward", law.backward_passes) + 2.0 * cast;
   if (ops.experts > 0) {
     const bool graphed = question_.workload.kernels.captured_graphs;
     layer.routing =
         told<N>("routing and host synchronisation", graphed ? timing.moe_layer_graphed : timing.moe_layer);
   }
+}
+
+/// The device waits where its kernels and collectives, one after the other, take less than the host's
+/// launches of them.
+template <class N>
+void Estimator::add_launches(const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const {
+  double kernels = ops.has_attention_core ? kAttentionKernels : kRecurrentKernels;
+  if (ops.mlp_matrices > 0) kernels += ops.experts > 0 ? kMoeKernels : kMlpKernels;
   if (frozen()) kernels += kAdapterKernels * adapter_count(ops);
   const auto idle = [&](const Seconds<N>& device, double count) {
     return call<LaunchFloor>(
         LaunchFloor::In<N>{device, leaf<N>("kernels", count, "kernels of one layer"), rates.launch});
   };
-  layer.launch_forward = idle(layer.forward() + layer.routing, kernels);
-  layer.launch_backward = idle(layer.backward() + layer.routing, kBackwardKernels * kernels);
+  layer.launch_forward = idle(layer.forward_pass(), kernels);
+  layer.launch_backward = idle(layer.backward_pass(), kBackwardKernels * kernels);
 }
 
 /// Forward work that the backward pass does again. The matrix products of modules are counted where they are.
@@ -392,6 +396,7 @@ Estimator::LayerTime<N> Estimator::layer_time(const Plan& plan, const LayerOps& 
   add_attention<N>(plan, ops, rates, layer);
   add_memory_bound<N>(plan, ops, rates, layer);
   add_layer_collectives<N>(plan, ops, links, layer, time);
+  add_launches<N>(ops, rates, layer);
   add_recompute<N>(plan, ops, rates, layer);
   return layer;
 }
@@ -401,7 +406,8 @@ void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>&
                             Seconds<N>& backward, Seconds<N>& weight) const {
   if (question_.model.vocab == 0) return;
   // A prediction layer computes logits and a loss of its own.
-  const Ratio<N> t = micro_batch_tokens<N>(plan) * leaf<N>("losses", 1.0 + d(question_.workload.mtp_layers), "workload");
+  const Ratio<N> t =
+      micro_batch_tokens<N>(plan) * leaf<N>("losses", 1.0 + d(question_.workload.mtp_layers), "workload");
   const Ratio<N> out = leaf<N>("vocabulary on the rank", d(question_.model.vocab) / plan.tp, model_source_);
   const Ratio<N> in = leaf<N>("hidden size", d(question_.model.hidden), model_source_);
   const auto product = [&](const Ratio<N>& m, const Ratio<N>& n, const Ratio<N>& k) {

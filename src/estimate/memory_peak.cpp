@@ -352,6 +352,8 @@ MemoryBreakdown<N> Estimator::kept_memory(const Plan& plan, int stage) const {
     memory[MemoryTerm::kActivations] += stage_edges<N>(plan, stage);
   if (holds_last_chunk(plan, stage) && question_.model.vocab > 0)
     memory[MemoryTerm::kLogits] = loss_bytes<N>(plan);
+  if (question_.activations == ActivationModel::kOps && has_table_ && holds_last_chunk(plan, stage))
+    add_head_extras<N>(plan, memory);
   return memory;
 }
 
@@ -361,14 +363,14 @@ MemoryBreakdown<N> Estimator::stage_memory(const Plan& plan, int stage) const {
   if (plan.offload != 0) offload<N>(plan, stage, memory);
   // The closed forms of the paper know no working buffers.
   if (question_.activations != ActivationModel::kOps) return memory;
-  const Bytes<N> backward = stage_transient<N>(plan, stage, memory[MemoryTerm::kLogits]);
+  const bool has_loss = holds_last_chunk(plan, stage) && question_.model.vocab > 0;
+  const Bytes<N> backward = stage_transient<N>(plan, stage, has_loss ? loss_bytes<N>(plan) : Bytes<N>{});
   // The optimizer steps when activations and logits are gone.
   const Bytes<N> step =
       step_transient<N>(plan, stage) - memory[MemoryTerm::kActivations] - memory[MemoryTerm::kLogits];
   Bytes<N>& transient = memory[MemoryTerm::kTransient];
-  transient = plan.offload == 0 ? max(backward, step) : transient + max(backward, step);
+  transient = value_of(transient) > 0 ? transient + max(backward, step) : max(backward, step);
   memory[MemoryTerm::kBuffers] = stage_buffers<N>(plan, stage);
-  if (has_table_ && holds_last_chunk(plan, stage)) add_head_extras<N>(plan, memory);
   if (question_.workload.unsharded_start) {
     // Where the start is the peak, what it holds beyond the rest is transient.
     transient = max(transient, unsharded_start<N>(plan, stage) - (memory.total() - transient));

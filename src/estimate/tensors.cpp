@@ -277,6 +277,9 @@ std::vector<Tensor> Estimator::tensors(const Plan& plan, int stage) const {
   tensors.add_state(memory);
   tensors.add_chunks();
   if (question_.activations == ActivationModel::kOps) tensors.add_edges();
+  if (question_.activations == ActivationModel::kOps && has_table_ && holds_last_chunk(plan, stage)) {
+    tensors.add_head_extras();
+  }
   if (plan.offloads(Offload::kActivations)) {
     const Bytes<> kept = kept_memory<double>(plan, stage)[MemoryTerm::kActivations];
     tensors.keep_share(memory[MemoryTerm::kActivations] / kept);
@@ -286,9 +289,6 @@ std::vector<Tensor> Estimator::tensors(const Plan& plan, int stage) const {
                 MemoryTerm::kTransient);
   }
   if (holds_last_chunk(plan, stage) && question_.model.vocab > 0) tensors.add_loss();
-  if (question_.activations == ActivationModel::kOps && has_table_ && holds_last_chunk(plan, stage)) {
-    tensors.add_head_extras();
-  }
   tensors.add_gathered();
   tensors.add("framework buffers", memory[MemoryTerm::kBuffers], 1, MemoryTerm::kBuffers);
   return std::move(tensors.list);

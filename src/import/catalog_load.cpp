@@ -476,16 +476,16 @@ struct Section {
   bool optional = false;
 };
 // Each may refer to those above it.
-constexpr std::array<Section, 9> kSections{{{"sources", read_sources},
-                                            {"fabrics", read_fabrics},
-                                            {"devices", read_devices},
-                                            {"clusters", read_clusters},
-                                            {"collectives", read_collectives, true},
-                                            {"frameworks", read_frameworks},
-                                            {"timing", read_timing, true},
-                                            {"models", read_models},
-                                            {"evidence_time", read_measured, true},
-                                            {"evidence_memory", read_measured, true}}};
+constexpr std::array<Section, 10> kSections{{{"sources", read_sources},
+                                             {"fabrics", read_fabrics},
+                                             {"devices", read_devices},
+                                             {"clusters", read_clusters},
+                                             {"collectives", read_collectives, true},
+                                             {"frameworks", read_frameworks},
+                                             {"timing", read_timing, true},
+                                             {"models", read_models},
+                                             {"evidence_time", read_measured, true},
+                                             {"evidence_memory", read_measured, true}}};
 
 std::optional<Error> read_section(const Section& section, std::span<const EmbeddedFile> files,
                                   Catalog& catalog) {

@@ -42,7 +42,7 @@ struct Kind {
 constexpr std::array kKinds{
     Kind{
         "time_model", always,
-        "how far the step time is from a measured one: a roofline with one efficiency for each kind of kernel",
+        "how far the step time is from a measured one: its constants were fitted on published runs, of other code than yours",
         measured_steps},
     Kind{"fragmentation", always, "what the allocator loses between its blocks", fragmentation},
     Kind{"logits", no_vocabulary,

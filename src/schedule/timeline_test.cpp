@@ -136,7 +136,7 @@ double counted_live(const Plan& plan, int rank) {
       return sum;
     }
     default:
-      return call<InFlight>(InFlight::In<double>{p, r, ratio(plan.interleave), m}).raw();
+      return call<InFlight>(InFlight::In<double>{p, r, ratio(plan.interleave), p, m}).raw();
   }
 }
 

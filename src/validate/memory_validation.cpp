@@ -70,7 +70,8 @@ Validation validate_memory(const CsvTable& table, const Catalog& catalog) {
                          by(run->counter, peaks).raw(),
                          r.assumed,
                          r.citation,
-                         run_profile(r.question, r.plan), {}};
+                         run_profile(r.question, r.plan),
+                         {}};
     validation.rows.push_back(row_out);
     if (!run->reserved) continue;
     row_out.counter = name(MemoryRun::Counter::kReserved);

@@ -50,9 +50,11 @@ class RunReading {
   void take_pipeline_layout(const std::string& text);
   void take_chunk_ends();
   void take_torchtitan_chunks();
+  void take_recipe_chunks();
   // training_model.cpp
   void take_model();
   void take_prediction_layers();
+  void take_adapters();
   void take_layers(std::int64_t norms, bool biased);
   bool take_published_model();
   std::int64_t take_vocabulary();

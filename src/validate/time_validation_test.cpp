@@ -87,8 +87,9 @@ TEST(TrainingRun, AShapeThatIsOnlyNamedIsThePublishedOne) {
 
 TEST(TrainingRun, ChunksMayDifferByALayer) {
   const TrainingRun run = run_of({.shape = "126,16384,128,8,53248,1,128256", .degrees = "4,8,8,1"});
-  EXPECT_TRUE(run.question.workload.uneven_chunks);
-  EXPECT_THAT(run.assumed, Contains("126 layers over 64 chunks as evenly as they go"));
+  EXPECT_EQ(run.plan.first_layers, 1) << "64 chunks of two, the embedding counted";
+  EXPECT_EQ(run.plan.last_layers, 1);
+  EXPECT_THAT(run.assumed, Contains("the embedding and the loss dealt as a layer each, as the recipe does"));
 }
 
 TEST(TrainingRun, TheNetworkThatTheSourceNames) {

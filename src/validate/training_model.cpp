@@ -124,11 +124,12 @@ bool RunReading::take_published_model() {
   return true;
 }
 
-/// The corpus's table of unprinted inputs: one prediction layer where the model FLOP of a token are more than those of
-/// the main layers.
+/// The corpus's table of unprinted inputs: one prediction layer where the model FLOP of a token are more than
+/// those of the main layers.
 void RunReading::take_prediction_layers() {
   constexpr double kMainLayers = 255e9;  // FLOP of a token of DeepSeek-V3
-  const auto flops = parse_number(row_["model_tflops_per_gpu"]), tokens = parse_number(row_["tokens_per_s_per_gpu"]);
+  const auto flops = parse_number(row_["model_tflops_per_gpu"]),
+             tokens = parse_number(row_["tokens_per_s_per_gpu"]);
   if (told_ || name_key(row_["model"]) != "deepseek-v3" || !flops || !tokens || *tokens <= 0) return;
   if (*flops * teraflops_per_s(1).raw() / *tokens < kMainLayers) return;
   run_.question.workload.mtp_layers = 1;

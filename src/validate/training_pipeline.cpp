@@ -90,9 +90,35 @@ void RunReading::take_torchtitan_chunks() {
   assume("the first and the last chunk with the fewest layers, as the splits are generated");
 }
 
+/// NeMo's and Megatron-Bridge's recipes: DeepSeek-V3 and Kimi-K2 fill chunks of 64 over their number and
+/// leave the last one what remains (recipes deepseek_v3.py, kimi_k2.py, map_pp_vp_to_layout); 126 layers and
+/// 30 are made 128 and 32 with the embedding and the loss, a layer each
+/// (account_for_embedding_in_pipeline_split).
+void RunReading::take_recipe_chunks() {
+  Plan& p = run_.plan;
+  const auto layers = static_cast<std::int64_t>(run_.question.model.layers.size());
+  const std::int64_t chunks = std::int64_t{p.pp} * p.interleave;
+  const std::string model = name_key(row_["model"]);
+  constexpr std::int64_t kFilled = 64;
+  if ((model.starts_with("deepseek-v3") || model.starts_with("kimi-k2")) && kFilled % chunks == 0) {
+    const std::int64_t each = kFilled / chunks, last = layers - each * (chunks - 1);
+    if (last < 0 || last > each) return;
+    p.first_layers = few(each);
+    p.last_layers = few(last);
+    return assume("chunks of " + std::to_string(each) + " layers and a last one of " + std::to_string(last) +
+                  ", the recipe's pipeline layout");
+  }
+  if (layers % chunks == 0 || (layers + 2) % chunks != 0 || !is_few(layers)) return;
+  p.first_layers = p.last_layers = few((layers + 2) / chunks - 1);
+  assume("the embedding and the loss dealt as a layer each, as the recipe does");
+}
+
 void RunReading::take_pipeline() {
   Plan& p = run_.plan;
   if (run_.framework == "torchtitan") return take_torchtitan_chunks();
+  const std::string& framework = row_["framework"];
+  if (!told_ && p.pp > 1 && (framework.starts_with("NeMo") || framework.starts_with("Megatron-Bridge")))
+    return take_recipe_chunks();
   const std::string layout = args_.text("pipeline-model-parallel-layout");
   if (layout.empty()) {
     take_chunk_ends();

@@ -118,12 +118,26 @@ std::int64_t RunReading::argument(const char* name, std::int64_t otherwise) {
   return value.value_or(otherwise);
 }
 
+/// NeMo's performance recipes adapt the projections into attention only
+/// (nemo/collections/llm/recipes/llama3_8b.py: peft.target_modules). The rank is not printed and matters
+/// little.
+void RunReading::take_adapters() {
+  constexpr std::int64_t kRank = 8;
+  run_.question.workload.adapters = {.rank = kRank, .targets = targets::kProjections, .base = {}};
+  run_.features.emplace_back("lora");
+  gap("the rank of the adapters is not printed");
+  assume("adapters of rank " + std::to_string(kRank) + " beside the query, key and value projections");
+}
+
 void RunReading::take_framework() {
   const std::string& text = row_["framework"];
   const CorpusFramework* known = corpus_framework(text);
   if (known == nullptr) return skip("framework " + text + " is not modelled");
   const std::string& task = row_["task"];
-  if (!task.empty() && task != "pretrain" && !task.starts_with("sft")) {
+  const bool nemo = text.starts_with("NeMo");
+  if (task == "lora" && nemo) {
+    take_adapters();
+  } else if (!task.empty() && task != "pretrain" && !task.starts_with("sft")) {
     return skip("task " + task + " is not modelled yet");
   }
   run_.framework = known->framework;

@@ -88,9 +88,9 @@ def parameters():
     for names, phi in ((BRIDGE, 1.2), ("megatron-core", 1.2), ("megatron-lm-2021 megatron-lm-2022", 1.1), ("megatron-deepspeed", 1.2), ("megatron-deepspeed-vtrain", 1.3), ("llm-foundry", 1.6), ("maxtext", 1.0), ("torchtitan", 1.0), ("internevo", 1.4)):
         add(f"elementwise {names.split()[0]}", phi, 0.25, frameworks("elementwise", names))
     # The host.
-    add("kernels of vTrain's", 7.6, 0.1, frameworks("kernels", "megatron-deepspeed-vtrain"))
+    add("kernels of vTrain's", 7.6, 0.4, frameworks("kernels", "megatron-deepspeed-vtrain"))
     add("step", 0.02, 0.6, frameworks("step_s", ALL.replace(" megatron-deepspeed-vtrain", "")))
-    add("step of vTrain's", 0.006, 0.1, frameworks("step_s", "megatron-deepspeed-vtrain"))
+    add("step of vTrain's", 0.006, 0.4, frameworks("step_s", "megatron-deepspeed-vtrain"))
     add("moe layer", 120e-6, 0.5, frameworks("moe_layer_s", MODERN))
     add("moe layer graphed", 50e-6, 0.5, frameworks("moe_layer_graphed_s", MODERN))
     add("stage pass", 0.03, 0.8, frameworks("stage_pass_s", "megatron-deepspeed"))
