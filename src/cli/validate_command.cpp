@@ -15,7 +15,7 @@ struct Typed {
   std::vector<std::string> leave_out;
   std::optional<std::string> bar;
   std::optional<double> over;
-  std::optional<std::string> catalog, fabric;
+  std::optional<std::string> catalog, fabric, unseen;
   bool bands = false, calibrate = false;
 };
 
@@ -141,10 +141,26 @@ Result<Validation> read_rows(const Typed& typed, const Kind& kind) {
                typed.files.front(), std::string("rows with a measured ") + kind.measured, ""};
 }
 
+/// What the rows are predicted by constants that were fitted without their source.
+std::optional<Error> take_unseen(const std::string& file, Validation& rows) {
+  const Result<std::string> text = read_text_file(file, kCorpusBytesMax);
+  if (!text) return text.error();
+  const Result<CsvTable> table = read_csv(*text, file);
+  if (!table) return table.error();
+  for (const char* column : {"id", "left_out_s"}) {
+    if (!table->has(column))
+      return Error{"missing_column", std::string("no column ") + column, file + ":1", "id and left_out_s",
+                   ""};
+  }
+  take_left_out(*table, rows);
+  return std::nullopt;
+}
+
 /// The command that a file of evidence says it is from.
 std::string made_by(const Typed& typed) {
   std::string command = "shardplan validate --bands --kind " + typed.kind;
   for (const std::string& source : typed.leave_out) command += " --leave-out " + source;
+  if (typed.unseen) command += " --unseen " + *typed.unseen;
   for (const std::string& file : typed.files) command += " " + file;
   return command;
 }
@@ -174,17 +190,21 @@ int run(const Typed& typed, const Output& output) {
   if (typed.over && !(*typed.over >= 0)) {
     return output.error({"bad_value", "not a share", "--over", "a fraction of 0 or more, as 0.15", ""});
   }
-  const Result<Validation> rows = read_rows(typed, *kind);
-  if (!rows) return output.error(rows.error());
+  Result<Validation> read = read_rows(typed, *kind);
+  if (!read) return output.error(read.error());
+  Validation rows = std::move(read).value();
+  if (typed.unseen) {
+    if (const auto error = take_unseen(*typed.unseen, rows)) return output.error(*error);
+  }
   if (typed.bands)
-    return output.page(evidence_text(kind->name, evidence_of(*rows), made_by(typed)), "--bands");
-  const ErrorStats stats = error_stats(rows->rows);
-  const double median = collectives ? series_median(*rows) : stats.median_ape;
+    return output.page(evidence_text(kind->name, evidence_of(rows), made_by(typed)), "--bands");
+  const ErrorStats stats = error_stats(rows.rows);
+  const double median = collectives ? series_median(rows) : stats.median_ape;
   const bool met =
       (bar->median == 0 || median <= bar->median) && (bar->p90 == 0 || stats.p90_ape <= bar->p90);
-  Json json = validation_json(*rows);
+  Json json = validation_json(rows);
   if (collectives) json["series_median_ape"] = median;
-  std::string text = validation_text(*rows, typed.over);
+  std::string text = validation_text(rows, typed.over);
   if (typed.bar) {
     json["bar_met"] = met;
     text += std::string("\nbar ") + *typed.bar + (met ? " met\n" : " missed\n");
@@ -209,6 +229,9 @@ void add_validate_command(CLI::App& app, Program& program) {
   command->add_option("--catalog", typed->catalog,
                       "folder with the catalog's JSON files, in place of those compiled in");
   command->add_flag("--bands", typed->bands, "error bands and runs as catalog/evidence_*.json has them");
+  command->add_option(
+      "--unseen", typed->unseen,
+      "with --bands: predictions by constants fitted without each row's source (id, left_out_s)");
   command->add_flag("--calibrate", typed->calibrate,
                     "of collectives: fit each series to every other point, report on the rest");
   command->add_option("--fabric", typed->fabric, "the network of a log, which does not name it");

@@ -101,6 +101,43 @@ TEST(Catalog, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(load_error(changed("models", R"("kind":"published")", R"("kind":"heard")")).code, "unknown_name");
 }
 
+CatalogTexts with_timing() {
+  CatalogTexts texts = test_catalog_texts();
+  texts["timing"] = R"({"kernels":{"all":{"wave_share":{"value":0.5,"source":"fit"},
+    "collective_s":{"value":1e-5,"source":"fit"}},"by_architecture":[
+    {"architectures":["a"],"collective_s":{"value":2e-5,"source":"fit"}}]},"frameworks":[
+    {"name":"old","framework":"nanotron","description":"d","step_s":{"value":0.5,"source":"fit"}},
+    {"name":"new","framework":"nanotron","description":"d","usual":true,"step_s":{"value":0.1,"source":"fit"}}]})";
+  return texts;
+}
+
+TEST(Catalog, TimingIsOfArchitecturesAndOfFrameworks) {
+  const CatalogTexts texts = with_timing();
+  const auto files = as_files(texts);
+  const Result<Catalog> c = load_catalog(files);
+  ASSERT_TRUE(c) << c.error().where << ": " << c.error().message;
+  EXPECT_EQ(c->devices[0].law.wave_share.value, ratio(0.5)) << "of all";
+  EXPECT_EQ(c->devices[0].law.collective.value, seconds(2e-5)) << "the architecture's own";
+  EXPECT_EQ(c->frameworks[1].timing.step.value, seconds(0.1)) << "the usual release's";
+  EXPECT_EQ(c->frameworks[0].timing.step.value, seconds(0)) << "neutral where nothing is known";
+  const auto old = find_timing(*c, "old", "timing");
+  ASSERT_TRUE(old);
+  EXPECT_EQ((*old)->step.value, seconds(0.5));
+}
+
+TEST(Catalog, TimingRefusesWhatItDoesNotKnow) {
+  const auto error = [](const std::string& from, const std::string& to) {
+    CatalogTexts texts = with_timing();
+    std::string& text = texts["timing"];
+    text.replace(text.find(from), from.size(), to);
+    return load_error(texts);
+  };
+  EXPECT_EQ(error("wave_share", "wave_shore").nearest, "wave_share");
+  EXPECT_EQ(error("step_s", "stap_s").nearest, "step_s");
+  EXPECT_EQ(error("\"nanotron\"", "\"nonotron\"").code, "unknown_name");
+  EXPECT_EQ(error("\"fit\"", "\"fat\"").code, "unknown_source");
+}
+
 TEST(Catalog, OneNameMeansOneThing) {
   const Error e = load_error(changed("devices", "GB200-NVL72", "h100_SXM"));
   EXPECT_EQ(e.code, "duplicate_name");

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "units/format.h"
+
 namespace shardplan {
 namespace {
 
@@ -28,7 +30,7 @@ constexpr Grouping kGroupings[] = {
 void add_bands(const Validation& validation, const Grouping& grouping, std::vector<ErrorBand>& bands) {
   std::map<std::string, std::vector<double>> groups;
   for (const ValidatedRow& row : validation.rows) {
-    groups[grouping.name(row)].push_back(row.measured / row.predicted);
+    groups[grouping.name(row)].push_back(row.measured / row.left_out.value_or(row.predicted));
   }
   const double low = (1 - (validation.kind == kTimeBand ? kTimeBandShare : kMemoryBandShare)) / 2;
   for (const auto& [name, ratios] : groups) {
@@ -39,6 +41,17 @@ void add_bands(const Validation& validation, const Grouping& grouping, std::vect
 }
 
 }  // namespace
+
+void take_left_out(const CsvTable& table, Validation& validation) {
+  std::map<std::string, double> predicted;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (const auto value = parse_number(table.at(i, "left_out_s"))) predicted[table.at(i, "id")] = *value;
+  }
+  for (ValidatedRow& row : validation.rows) {
+    const auto found = predicted.find(row.id);
+    if (found != predicted.end() && found->second > 0) row.left_out = found->second;
+  }
+}
 
 Evidence evidence_of(const Validation& validation) {
   Evidence evidence;

@@ -9,12 +9,17 @@
 #pragma once
 
 #include "catalog/evidence.h"
+#include "import/csv_table.h"
 #include "validate/errors.h"
 
 namespace shardplan {
 
 /// Rows that a band needs.
 inline constexpr std::size_t kBandRowsMin = 10;
+
+/// Takes predictions by constants that have seen no row of a row's source from a table of id and left_out_s,
+/// as tools/fit/fit.py writes it: bands of rows that were fitted would flatter.
+void take_left_out(const CsvTable& table, Validation& validation);
 
 Evidence evidence_of(const Validation& validation);
 

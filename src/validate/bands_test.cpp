@@ -38,6 +38,20 @@ TEST(Bands, TenthsOfMeasuredOverPredicted) {
   EXPECT_EQ(e.runs[10].source, "page 10");
 }
 
+TEST(Bands, AreOfPredictionsThatHaveNotSeenTheRow) {
+  Validation v = rows(kTimeBand, 11, "megatron");
+  const auto table = read_csv("id,left_out_s\nr0,1.5\nr1,none\nunknown,9\n", "left_out.csv");
+  ASSERT_TRUE(table);
+  take_left_out(*table, v);
+  EXPECT_EQ(v.rows[0].left_out, 1.5);
+  EXPECT_FALSE(v.rows[1].left_out) << "not a number";
+  EXPECT_FALSE(v.rows[2].left_out) << "not in the table";
+  for (ValidatedRow& row : v.rows) row.left_out = row.predicted / 2;
+  const Evidence e = evidence_of(v);
+  EXPECT_EQ(e.bands[1].low_ratio, 2.2) << "twice what the rows' own predictions give";
+  EXPECT_EQ(e.runs[0].predicted, seconds(3)) << "a run is shown beside its own prediction";
+}
+
 TEST(Bands, MemoryIsOfFrameworksAndGenericIsNone) {
   const Evidence e = evidence_of(rows(kMemoryBand, 11, "megatron"));
   ASSERT_EQ(e.bands.size(), 1U);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ struct ValidatedRow {
   std::vector<std::string> assumed;
   std::string citation;  // where it is printed
   RunProfile profile;
-  std::string layout_group;  // of rows that differ in their layout only; empty: none
+  /// Of constants that have seen no row of its source; none where they are the ones that have.
+  std::optional<double> left_out{};
+  std::string layout_group{};  // of rows that differ in their layout only; empty: none
   double ape() const;
 };
 

@@ -34,5 +34,21 @@ TEST(Errors, ARowIsInEachOfItsGroups) {
   EXPECT_EQ(by_source(v).size(), 2U);
 }
 
+TEST(Errors, ChoosingIsTheLossOfTheLayoutRankedFirst) {
+  const auto layout = [](const char* group, double measured, double predicted) {
+    ValidatedRow r = row(group, predicted);
+    r.measured = measured;
+    r.layout_group = group;
+    return r;
+  };
+  const Choosing c = choosing({layout("a", 10, 1), layout("a", 8, 2), layout("a", 9, 3), layout("a", 12, 4),
+                               layout("b", 5, 1), layout("b", 6, 2), layout("b", 7, 3), layout("b", 8, 4),
+                               layout("few", 9, 1), layout("few", 1, 2), layout("", 9, 1)});
+  EXPECT_EQ(c.groups, 2U) << "a group needs four layouts";
+  EXPECT_DOUBLE_EQ(c.largest_loss, 0.25) << "10 s, where the best took 8";
+  EXPECT_DOUBLE_EQ(c.mean_loss, 0.125);
+  EXPECT_EQ(choosing({}).groups, 0U);
+}
+
 }  // namespace
 }  // namespace shardplan

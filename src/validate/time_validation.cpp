@@ -25,8 +25,18 @@ Validation validate_time(const CsvTable& table, const Catalog& catalog) {
       continue;
     }
     const double predicted = estimator.time<double>(r.plan).total().raw();
-    validation.rows.push_back({r.id, r.source, r.framework, r.gpu, r.features, "", run->measured.raw(),
-                               predicted, r.assumed, r.citation, run_profile(r.question, r.plan),
+    validation.rows.push_back({r.id,
+                               r.source,
+                               r.framework,
+                               r.gpu,
+                               r.features,
+                               "",
+                               run->measured.raw(),
+                               predicted,
+                               r.assumed,
+                               r.citation,
+                               run_profile(r.question, r.plan),
+                               {},
                                row["layout_group"]});
   }
   return validation;

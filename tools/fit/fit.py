@@ -215,6 +215,15 @@ def write_catalog(model, theta, precision, by_source):
         path.write_text(replaced(path.read_text(), model.catalog[name], catalog[name]))
 
 
+def write_left_out(model, ratio):
+    """What each row is predicted by constants that have seen no row of its source: error bands are made of these."""
+    lines = ["id,left_out_s"]
+    for i, measured, r, judged in zip(model.ids, model.measured, ratio, model.judged):
+        if judged:
+            lines.append(f"{i},{measured * np.exp(r):.4g}")
+    (ROOT / "validation" / "training_time_left_out.csv").write_text("\n".join(lines) + "\n")
+
+
 def replaced(text, before, after):
     """The text of a file with the numbers that changed, found one after another in its own order."""
     olds, news = [], []
@@ -285,6 +294,8 @@ def main():
         pathlib.Path(args.tables).write_text(tables(model, results, regret, cells))
     if args.write:
         write_catalog(model, theta, precision, by_source)
+        if by_source:
+            write_left_out(model, results["each source left out"])
 
 
 if __name__ == "__main__":
