@@ -210,9 +210,30 @@ def write_catalog(model, theta, precision, by_source):
             node["value"] = float(f"{node['value']:.4g}")
             node["source"] = "step-time-fit" if known else "step-time-prior"
             node["note"] = note if known else f"prior {p.prior:.4g} +- {p.spread * scale:.2g}{unit}"
+    follow(model.catalog["devices"], catalog["devices"])
     for name in FILES:
         path = ROOT / "catalog" / f"{name}.json"
         path.write_text(replaced(path.read_text(), model.catalog[name], catalog[name]))
+
+
+def numbers(node, path=()):
+    """Each {"value", "source"} below a node, with its path."""
+    for key, below in node.items():
+        if isinstance(below, dict):
+            yield from [(path + (key,), below)] if "value" in below else numbers(below, path + (key,))
+
+
+def follow(before, after):
+    """Devices that are assumed to reach what a fitted one does go with it."""
+    moved = {}
+    for old, new in zip(before["devices"], after["devices"]):
+        for (path, was), (_, now) in zip(numbers(old["efficiency"]), numbers(new["efficiency"])):
+            if now["source"].startswith("step-time") and now["value"] != was["value"]:
+                moved[path, was["value"]] = now["value"]
+    for device in after["devices"]:
+        for path, number in numbers(device["efficiency"]):
+            if number["source"] == "assumed-relative":
+                number["value"] = moved.get((path, number["value"]), number["value"])
 
 
 def write_left_out(model, ratio):
