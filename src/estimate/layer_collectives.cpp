@@ -19,10 +19,11 @@ double copies(double holders, double top_k) {
   return holders * (1 - std::pow(1 - 1 / holders, top_k)) / top_k;
 }
 
-/// What is felt of a collective of which a share runs beside other work.
+/// What is felt of a collective of which a share runs beside other work of its pass, as far as there is any.
 template <class N>
-Seconds<N> felt(const Seconds<N>& spent, const Sourced<Ratio<>>& hidden) {
-  return spent * (Ratio<N>(N(1.0)) - leaf<N>("share that is overlapped", hidden.value, hidden.source));
+Seconds<N> felt(const Seconds<N>& spent, const Sourced<Ratio<>>& hidden, const Seconds<N>& work) {
+  return max(spent * (Ratio<N>(N(1.0)) - leaf<N>("share that is overlapped", hidden.value, hidden.source)),
+             spent - work);
 }
 
 }  // namespace
@@ -47,8 +48,8 @@ void Estimator::add_tensor(const Plan& plan, const LayerOps& ops, const std::vec
   const Sourced<Ratio<>>& hidden = kinds_.has_experts                               ? t.tensor_hidden_experts
                                    : question_.workload.kernels.asynchronous_tensor ? t.tensor_hidden_async
                                                                                     : t.tensor_hidden;
-  layer.tensor_forward_exposed = felt<N>(layer.tensor_forward, hidden);
-  layer.tensor_backward_exposed = felt<N>(layer.tensor_backward, hidden);
+  layer.tensor_forward_exposed = felt<N>(layer.tensor_forward, hidden, layer.forward());
+  layer.tensor_backward_exposed = felt<N>(layer.tensor_backward, hidden, layer.backward());
   time.axis(Axis::kTensor) = {cost, Seconds<N>(N(0.0)), value_of(size), 0};
 }
 
@@ -97,8 +98,10 @@ void Estimator::add_exchange(const Plan& plan, const LayerOps& ops, const std::v
                                  leaf<N>("bytes of an activation", bytes(2), "16-bit activations"));
   const auto cost = token_exchange<N>(plan, ops, size, links);
   layer.expert = 2.0 * cost.cost.total();  // dispatch and combine
+  // Where it is overlapped, one micro-batch's exchange runs beside another's passes in either direction.
+  const Seconds<N> work = (layer.forward() + layer.backward()) / Ratio<N>(N(2.0));
   layer.expert_exposed = question_.workload.kernels.overlapped_exchange
-                             ? felt<N>(layer.expert, question_.framework.timing.exchange_hidden)
+                             ? felt<N>(layer.expert, question_.framework.timing.exchange_hidden, work)
                              : layer.expert;
   time.axis(Axis::kExpert) = {cost, Seconds<N>(N(0.0)), value_of(size), 0};
 }
