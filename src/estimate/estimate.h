@@ -142,6 +142,14 @@ struct Estimate {
 
 using Outcome = std::variant<Estimate, Violation>;
 
+/// MFU and HFU of one step as one family of sources counts them.
+struct Utilisation {
+  const char* convention;  // "causal"
+  const char* counts;      // what, in words
+  const char* where;       // who counts so
+  Ratio<> mfu, hfu;
+};
+
 /// The FLOP convention of mfu and hfu, in words.
 inline constexpr const char* kFlopsConvention =
     "6 x active matrix parameters + causal attention halved; hfu adds recomputed work";

@@ -45,6 +45,7 @@ Estimator::Estimator(const Question& question)
     : question_(question),
       space_(question),
       kinds_(layer_kinds(question.model)),
+      token_work_(token_work()),
       links_(cluster_links<double>(question.cluster)),
       traced_links_(cluster_links<Traced>(question.cluster)),
       parameters_(state_parameters(question.model)),
@@ -151,27 +152,6 @@ MemoryAccount Estimator::memory_account(const Plan& plan) const {
   return account;
 }
 
-double Estimator::model_flops_forward_per_token(double& attention) const {
-  double parameters = 0;
-  attention = 0;
-  const double sequence = d(question_.workload.sequence);
-  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-    const LayerOps& ops = kinds_.kinds[k];
-    const double layers = d(kinds_.count(k, 0, static_cast<std::int64_t>(question_.model.layers.size())));
-    for (const Gemm& g : ops.gemms) {
-      const bool expert = g.cut == GemmCut::kExpertColumn || g.cut == GemmCut::kExpertRow;
-      parameters += layers * g.in * g.out * (expert ? ops.top_k : 1.0);
-    }
-    if (ops.has_attention_core) {
-      const bool windowed = ops.attended > 0 && ops.attended < sequence;
-      const double keys = windowed ? ops.attended : sequence * work::kCausalShare;
-      attention += layers * work::kMultiplyAdd * keys * ops.heads * (ops.qk_dim + ops.value_dim);
-    }
-    attention += layers * ops.linear_state_flops;
-  }
-  return parameters + d(question_.model.vocab * question_.model.hidden);
-}
-
 Estimate Estimator::complete(const Plan& plan, const MemoryBreakdown<>& memory, int stage) const {
   Estimate e;
   e.plan = plan;
@@ -181,41 +161,22 @@ Estimate Estimator::complete(const Plan& plan, const MemoryBreakdown<>& memory, 
   e.hbm = question_.cluster.device.memory_reported.value;
   e.time = time<double>(plan);
   e.step = e.time.total();
-  const double batch = d(std::int64_t{plan.dp} * plan.micro_batch * plan.grad_accumulation);
-  const double step_tokens = batch * d(question_.workload.sequence);
-  e.tokens_per_gpu = tokens(step_tokens / d(plan.gpus())) / e.step;
-  double attention = 0;
-  const double matmul = model_flops_forward_per_token(attention);
+  const double all_tokens = step_tokens(plan);
+  e.tokens_per_gpu = tokens(all_tokens / d(plan.gpus())) / e.step;
+  const double matmul = token_work_.matmul(), attention = token_work_.attention;
   const Flops<> needed =
-      frozen()
-          ? call<FrozenModelFlops>(
-                FrozenModelFlops::In<double>{ratio(step_tokens), ratio(matmul), flops(attention)})
-          : call<ModelFlops>(ModelFlops::In<double>{ratio(step_tokens), ratio(matmul), flops(attention)});
+      frozen() ? call<FrozenModelFlops>(
+                     FrozenModelFlops::In<double>{ratio(all_tokens), ratio(matmul), flops(attention)})
+               : call<ModelFlops>(ModelFlops::In<double>{ratio(all_tokens), ratio(matmul), flops(attention)});
+  const Flops<> again = flops(all_tokens * recomputed_flops_per_token(plan, token_work_.layers, attention));
   const auto& peak = question_.cluster.device.peak[static_cast<std::size_t>(question_.workload.precision)];
-  const Flops<> possible = e.step * peak->value * ratio(d(plan.gpus()));
-  e.mfu = needed / possible;
-  e.hfu = (needed + flops(step_tokens * recomputed_flops_per_token(plan, matmul, attention))) / possible;
+  const auto utilisation = [&](const Flops<>& work) {
+    return call<FlopsUtilisation>(
+        FlopsUtilisation::In<double>{work, e.step, ratio(d(plan.gpus())), peak->value});
+  };
+  e.mfu = utilisation(needed);
+  e.hfu = utilisation(needed + again);
   return e;
-}
-
-double Estimator::recomputed_flops_per_token(const Plan& plan, double matmul, double attention) const {
-  const auto layers = static_cast<std::int64_t>(question_.model.layers.size());
-  if (plan.recompute.whole_layers()) {
-    const double all = work::kMultiplyAdd * matmul + attention;
-    return plan.recompute.kind == Recompute::Kind::kUniform ? all
-                                                            : all * d(recomputed_count(plan)) / d(layers);
-  }
-  double again = plan.recompute.has(Module::kCoreAttention) ? attention : 0;
-  for (std::size_t k = 0; plan.recompute.modules != 0 && k < kinds_.kinds.size(); ++k) {
-    const LayerOps& ops = kinds_.kinds[k];
-    for (const Gemm& gemm : ops.gemms) {
-      if ((gemm.modules & plan.recompute.modules) == 0) continue;
-      const bool expert = gemm.cut == GemmCut::kExpertColumn || gemm.cut == GemmCut::kExpertRow;
-      again += d(kinds_.count(k, 0, layers)) * work::kMultiplyAdd * gemm.in * gemm.out *
-               (expert ? ops.top_k : 1.0);
-    }
-  }
-  return again;
 }
 
 double Estimator::recomputed_share(const Plan& plan, std::size_t kind) const {

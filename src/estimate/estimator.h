@@ -62,6 +62,8 @@ class Estimator {
   StepTimeline step_timeline(const Plan& plan) const;
   /// Step, utilisation and throughput from a time breakdown; fills an Estimate that is known to fit.
   Estimate complete(const Plan& plan, const MemoryBreakdown<>& memory, int stage) const;
+  /// A step's MFU and HFU under each convention in use, that of Estimate first; for people.
+  std::vector<Utilisation> utilisations(const Plan& plan, Seconds<> step) const;
 
   /// State of the whole model, and the floor 16 Psi / N against usable memory.
   template <class N>
@@ -314,11 +316,21 @@ class Estimator {
   std::int64_t recomputed_count(const Plan& plan) const;
   double recomputed_share(const Plan& plan, std::size_t kind) const;
   double recomputed_flops_per_token(const Plan& plan, double matmul, double attention) const;
-  double model_flops_forward_per_token(double& attention) const;
+  /// What the model does for one token, forward.
+  struct TokenWork {
+    double layers = 0, head = 0;  // parameters in matrix products, experts at top-k
+    double attention = 0;         // FLOP of attention cores and scans; a causal query meets half of the keys
+    double attention_full = 0;    // the same with every query meeting every key
+    double matmul() const { return layers + head; }
+  };
+  TokenWork token_work() const;
+  double step_tokens(const Plan& plan) const;
+  Flops<> megatron_hardware_flops(const Plan& plan) const;
 
   const Question& question_;
   Space space_;
   LayerKinds kinds_;
+  TokenWork token_work_;
   std::vector<Link<double>> links_;
   std::vector<Link<Traced>> traced_links_;
   double parameters_ = 0;

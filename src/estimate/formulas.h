@@ -18,6 +18,7 @@
 #include "cost/rails.h"
 #include "cost/schedules.h"
 #include "cost/state.h"
+#include "cost/utilisation.h"
 #include "formula/registry.h"
 
 namespace shardplan {
@@ -42,8 +43,9 @@ using AllFormulas =
                 TreeBandwidth, PipelineFill, OneShotBandwidth,
                 MultimemBandwidth,  //
                 GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime,
-                LaunchFloor, StragglerWait, OptimizerTime, ModelFlops, FrozenModelFlops,  //
-                CollectiveOverhead, TokenExchange,                                        //
+                LaunchFloor, StragglerWait, OptimizerTime, ModelFlops, FullAttentionFlops, PalmFlops,
+                MegatronHardwareFlops, SelectiveHardwareFlops, FlopsUtilisation, FrozenModelFlops,  //
+                CollectiveOverhead, TokenExchange,                                                  //
                 PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble,
                 InFlightV, InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
                 KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead,

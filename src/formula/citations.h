@@ -39,6 +39,8 @@ inline constexpr std::array kWorks{
         "johnsson1989",
         "Johnsson, Ho, Optimum Broadcasting and Personalized Communication in Hypercubes, IEEE Transactions on "
         "Computers 38(9), 1989"},
+    Work{"chowdhery2022",
+         "Chowdhery et al., PaLM: Scaling Language Modeling with Pathways, 2022, arXiv:2204.02311"},
     Work{"kaplan2020", "Kaplan et al., Scaling Laws for Neural Language Models, 2020, arXiv:2001.08361"},
     Work{
         "dao2022",

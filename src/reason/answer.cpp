@@ -32,6 +32,9 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
   if (a.result.best) {
     const Estimate& best = *a.result.best;
     a.memory = memory_accounts(estimator, a.result);
+    a.utilisations.push_back(estimator.utilisations(best.plan, best.step));
+    for (const Estimate& e : a.result.runners_up)
+      a.utilisations.push_back(estimator.utilisations(e.plan, e.step));
     a.axes = axis_findings(estimator, best);
     a.not_used = unused_axes(estimator, fixed, best);
     a.failure_modes = failure_modes(estimator, best);

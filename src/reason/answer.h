@@ -70,7 +70,8 @@ struct NearRun {
 
 struct Answer {
   SearchResult result;
-  std::vector<MemoryAccount> memory;  // of the best plan, then of the runners-up
+  std::vector<MemoryAccount> memory;                   // of the best plan, then of the runners-up
+  std::vector<std::vector<Utilisation>> utilisations;  // of the same, under each convention
   BindingConstraint binding;
   std::vector<AxisFinding> axes;
   std::vector<UnusedAxis> not_used;

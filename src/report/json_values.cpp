@@ -129,7 +129,21 @@ Json census_json(const Census& census) {
   return json;
 }
 
-Json estimate_json(const Estimate& e, const MemoryAccount& memory, const Answer& answer) {
+Json utilisations_json(const std::vector<Utilisation>& utilisations) {
+  Json list = Json::array();
+  for (const Utilisation& u : utilisations) {
+    list.push_back({{"convention", u.convention},
+                    {"mfu", u.mfu.raw()},
+                    {"hfu", u.hfu.raw()},
+                    {"counts", u.counts},
+                    {"where", u.where}});
+  }
+  return list;
+}
+
+Json estimate_json(const Answer& answer, std::size_t place) {
+  const Estimate& e = place == 0 ? *answer.result.best : answer.result.runners_up[place - 1];
+  const MemoryAccount& memory = answer.memory[place];
   Json error_band = nullptr;
   if (const auto& band = answer.step_band) {
     const double step = e.step.raw();
@@ -148,6 +162,7 @@ Json estimate_json(const Estimate& e, const MemoryAccount& memory, const Answer&
           {"mfu", e.mfu.raw()},
           {"hfu", e.hfu.raw()},
           {"flops_convention", kFlopsConvention},
+          {"utilisation", utilisations_json(answer.utilisations[place])},
           {"breakdown", breakdown_json(e.time)},
           {"error_band", error_band}};
 }

@@ -73,6 +73,15 @@ std::string time_lines(const TimeBreakdown<>& time) {
   return table.text("  ", true);
 }
 
+std::string utilisation_lines(const std::vector<Utilisation>& utilisations) {
+  Table table("lrrl");
+  table.row({"", "MFU", "HFU", "counted so by"});
+  for (const Utilisation& u : utilisations) {
+    table.row({u.convention, format_percent(u.mfu.raw()), format_percent(u.hfu.raw()), u.where});
+  }
+  return table.text("  ", true);
+}
+
 std::string runner_lines(const Answer& a) {
   Table table;
   for (const Estimate& e : a.result.runners_up) {
@@ -163,6 +172,7 @@ std::string best_lines(const Question& q, const Answer& a) {
   text += a.binding.statement.empty() ? "" : a.binding.statement + "\n";
   text += band_line(a) + tight_line(a) + "\n" + question_lines(q);
   text += "\ntime of one step (MFU: " + std::string(kFlopsConvention) + ")\n" + time_lines(e.time);
+  text += "\nthe same step under each convention in use\n" + utilisation_lines(a.utilisations.front());
   text += "\nmemory of the fullest GPU (stage " + std::to_string(e.fullest_stage) + " of " +
           std::to_string(e.plan.pp) + ")\n" + memory_lines(e.memory, e.usable);
   const auto& stages = a.memory.front().by_stage;
@@ -189,11 +199,11 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   Json json{{"schema_version", kSchemaVersion}, {"feasible", a.result.best.has_value()}};
   json["best"] = nullptr;
   if (a.result.best) {
-    json["best"] = estimate_json(*a.result.best, a.memory.front(), a);
+    json["best"] = estimate_json(a, 0);
   }
   json["runners_up"] = Json::array();
   for (std::size_t i = 0; i < a.result.runners_up.size(); ++i) {
-    json["runners_up"].push_back(estimate_json(a.result.runners_up[i], a.memory[i + 1], a));
+    json["runners_up"].push_back(estimate_json(a, i + 1));
   }
   json["census"] = census_json(census);
   json["search"] = {{"plans", census.considered},
