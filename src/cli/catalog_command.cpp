@@ -70,7 +70,8 @@ std::vector<Kind> kinds() {
           kind_of<Fabric>("fabrics", fabric_columns(), c.fabrics, plain_entry<Fabric>, find_fabric),
           kind_of<ClusterPreset>("clusters", cluster_columns(), c.clusters, cluster_entry, find_cluster),
           kind_of<Framework>("frameworks", framework_columns(), c.frameworks, plain_entry<Framework>,
-                             find_framework)};
+                             find_framework),
+          kind_of<Timing>("timings", timing_columns(), c.timings, plain_entry<Timing>, find_timing)};
 }
 
 int show(const Kind& kind, const std::string& name, const Output& output) {
@@ -105,9 +106,9 @@ int run(const std::string& wanted, const std::string& name, const Output& output
 
 void add_catalog_command(CLI::App& app, Program& program) {
   auto kind = std::make_shared<std::string>(), name = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("catalog", "what is known of models, gpus, fabrics, clusters, frameworks");
-  command->add_option("KIND", *kind, "models, gpus, fabrics, clusters or frameworks")
+  CLI::App* command = app.add_subcommand(
+      "catalog", "what is known of models, gpus, fabrics, clusters, frameworks and their timings");
+  command->add_option("KIND", *kind, "models, gpus, fabrics, clusters, frameworks or timings")
       ->required()
       ->type_name("");
   command->add_option("NAME", *name, "one entry in full, each number with its source")->type_name("");

@@ -161,6 +161,27 @@ CatalogEntry catalog_entry(const Framework& f) {
   return entry;
 }
 
+/// Only what the release's entry states: a constant without a source is neutral, and says nothing.
+CatalogEntry catalog_entry(const Timing& t) {
+  CatalogEntry entry;
+  entry.name = t.name;
+  entry.description = t.description + (t.usual ? "; what --framework " + t.framework + " alone means" : "");
+  const auto share = [](const Sourced<Ratio<>>& r) { return format_percent(r.value.raw()); };
+  entry.headline = {t.framework + (t.usual ? ", usual" : ""),
+                    share(t.tensor_hidden),
+                    share(t.exchange_hidden),
+                    share(t.reduce_window),
+                    share(t.gather_window),
+                    share(t.sends_hidden),
+                    format(t.step.value),
+                    share(t.jitter)};
+  Rows rows(entry);
+  visit_timing(t, [&](const char* key, const auto& constant) {
+    if (!constant.source.id.empty()) rows.add(words(key), key, constant);
+  });
+  return entry;
+}
+
 CatalogEntry catalog_entry(const Cluster& c) {
   CatalogEntry entry;
   entry.name = c.name;
@@ -219,6 +240,10 @@ std::vector<std::string> device_columns() {
 std::vector<std::string> fabric_columns() { return {"fabric", "line rate", "reached", "hop", "what it is"}; }
 std::vector<std::string> framework_columns() {
   return {"framework", "weight", "gradient", "master", "AdamW", "ZeRO 0", "ZeRO 1", "ZeRO 2", "ZeRO 3"};
+}
+std::vector<std::string> timing_columns() {
+  return {"timing",       "framework", "tp hidden", "all-to-all hidden", "reduce window", "gather window",
+          "sends hidden", "fixed",     "jitter"};
 }
 std::vector<std::string> cluster_columns() { return {"cluster", "GPU", "GPUs", "tiers"}; }
 std::vector<std::string> model_columns() {

@@ -36,6 +36,7 @@ struct CatalogEntry {
 CatalogEntry catalog_entry(const Device& device);
 CatalogEntry catalog_entry(const Fabric& fabric);
 CatalogEntry catalog_entry(const Framework& framework);
+CatalogEntry catalog_entry(const Timing& timing);
 /// `description` and `aliases` are those of the preset that the cluster was made from.
 CatalogEntry catalog_entry(const Cluster& cluster);
 CatalogEntry catalog_entry(const Model& model);
@@ -45,6 +46,7 @@ std::string catalog_table(std::span<const CatalogEntry> entries, const std::vect
 std::vector<std::string> device_columns();
 std::vector<std::string> fabric_columns();
 std::vector<std::string> framework_columns();
+std::vector<std::string> timing_columns();
 std::vector<std::string> cluster_columns();
 std::vector<std::string> model_columns();
 

@@ -1,0 +1,2 @@
+# What each framework hides and adds, release by release.
+shardplan catalog timings
