@@ -80,13 +80,23 @@ Run read_run(const std::vector<std::string>& lines) {
   return run;
 }
 
-/// A line of the table: a size, then as many words as the heading has up to the time, all it needs.
-std::optional<std::pair<double, double>> point_of(const std::string& line, std::size_t time_column) {
-  const Words words = words_of(line);
-  if (words.size() <= time_column || words[0][0] == '#') return std::nullopt;
-  const auto size = parse_number(words[0]), time = parse_number(words[time_column]);
-  if (!size || !time || !(*size > 0) || !(*time > 0)) return std::nullopt;
-  return std::pair(*size, *time);
+/// A line of the table: a size and a count, then as many words as the heading has up to the time.
+bool is_point(const Words& words, std::size_t time_column) {
+  return words.size() > time_column && parse_number(words[0]) && parse_number(words[1]);
+}
+
+/// Two runs in one text would be read as one of all their ranks.
+std::optional<Error> second_run(const std::vector<std::string>& lines, const std::string& document) {
+  bool seen = false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!is_heading(lines[i])) continue;
+    if (seen) {
+      return Error{"conflict", "a second run begins", document + ":" + std::to_string(i + 1),
+                   "one run of nccl-tests in a file", ""};
+    }
+    seen = true;
+  }
+  return std::nullopt;
 }
 
 Error missing(const std::string& document, const std::string& what, const std::string& expected) {
@@ -103,6 +113,7 @@ bool is_nccl_log(std::string_view text) {
 Result<CsvTable> read_nccl_log(std::string_view text, const std::string& document,
                                const std::string& network) {
   const std::vector<std::string> lines = lines_of(text);
+  if (const auto error = second_run(lines, document)) return *error;
   const Run run = read_run(lines);
   if (run.ranks == 0) {
     return missing(document, "its ranks", "lines \"# Rank 0 ... on HOST device 0 [0x07] NVIDIA H100\"");
@@ -118,9 +129,8 @@ Result<CsvTable> read_nccl_log(std::string_view text, const std::string& documen
                                          "bytes",         "time_us", "lib",      "launcher"};
   std::vector<std::vector<std::string>> rows;
   for (const std::string& line : lines) {
-    const auto point = point_of(line, run.time_column);
-    if (!point) continue;
     const Words words = words_of(line);
+    if (!is_point(words, run.time_column)) continue;
     rows.push_back({document, document, run.device, nodes, per_node, ranks, network, run.test, words[0],
                     words[run.time_column], "nccl", "nccl-tests"});
   }

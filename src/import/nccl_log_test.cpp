@@ -37,6 +37,22 @@ TEST(NcclLog, OtherTextsAreNone) {
   EXPECT_FALSE(is_nccl_log(""));
 }
 
+TEST(NcclLog, TwoRunsAreNotOne) {
+  const std::string run = kRanks + kHeading + kPoint;
+  const auto twice = read_nccl_log(run + run, "two.log", "");
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().where, "two.log:10");
+  EXPECT_NE(twice.error().message.find("second run"), std::string::npos);
+}
+
+TEST(NcclLog, ATimeThatIsNoneStaysToBeSkippedByName) {
+  std::string point = kPoint;
+  point.replace(point.find("25.01"), 5, " 0.00");
+  const auto table = read_nccl_log(kRanks + kHeading + kPoint + point, "l", "");
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->size(), 2U);
+}
+
 TEST(NcclLog, WhatIsMissingIsNamed) {
   const std::string nameless = kRanks.substr(kRanks.find('\n') + 1);
   EXPECT_NE(read_nccl_log(kHeading + kPoint, "l", "").error().message.find("ranks"), std::string::npos);

@@ -13,6 +13,16 @@
 
 namespace shardplan {
 
+namespace {
+
+/// Bands are of whole models trained on the devices, with balanced experts.
+bool compares(const Question& q, const SearchResult& result) {
+  const bool offloads = result.best && result.best->plan.offload != 0;
+  return q.workload.adapters.rank == 0 && q.workload.expert_load == 1 && !offloads;
+}
+
+}  // namespace
+
 Answer answer(const Estimator& estimator, const FixedAxes& fixed) {
   return answer(estimator, fixed, search(estimator, fixed));
 }
@@ -22,11 +32,13 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
   Answer a;
   const Question& q = estimator.question();
   a.result = std::move(result);
-  if (const ErrorBand* band = find_band(evidence, kTimeBand, q.framework.name, q.cluster.device)) {
-    a.step_band = *band;
-  }
-  if (const ErrorBand* band = find_band(evidence, kMemoryBand, q.framework.name, q.cluster.device)) {
-    a.memory_band = *band;
+  if (compares(q, a.result)) {
+    const auto band = [&](const char* kind) {
+      const ErrorBand* found = find_band(evidence, kind, q.framework.name, q.cluster.device);
+      return found == nullptr ? std::nullopt : std::optional(*found);
+    };
+    a.step_band = band(kTimeBand);
+    a.memory_band = band(kMemoryBand);
   }
   a.binding = binding_constraint(estimator, fixed, a.result);
   if (a.result.best) {

@@ -27,7 +27,7 @@ std::string fragmentation(const Case& c) {
          format_percent(c.question.cluster.reserve_share.value.raw()) + " of HBM for it";
 }
 std::string measured_steps(const Case& c) {
-  if (c.band == nullptr) return "no measured run is on this kind of GPU, so no error band is claimed";
+  if (c.band == nullptr) return "no measured run compares with this one, so no error band is claimed";
   return "of " + rows_text(*c.band) + ", 8 in 10 took " + range_text(*c.band) + " what it says";
 }
 std::string nothing(const Case&) { return ""; }

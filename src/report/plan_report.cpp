@@ -138,7 +138,7 @@ std::string question_lines(const Question& q) {
 std::string band_line(const Answer& a) {
   const Seconds<> step = a.result.best->step;
   if (!a.step_band)
-    return "step " + format(step) + "; no measured run is on this kind of GPU, so no error band is claimed\n";
+    return "step " + format(step) + "; no measured run compares with this one, so no error band is claimed\n";
   const ErrorBand& band = *a.step_band;
   return "step " + format(step) + "; of " + rows_text(band) + ", 8 in 10 took " + range_text(band) +
          " the prediction (" + format(seconds(band.low(step.raw()))) + " to " +

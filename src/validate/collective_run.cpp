@@ -153,6 +153,7 @@ Result<CollectiveRun> read_collective_run(const CsvRow& row, const Catalog& cata
   q.ranks = {ratio(static_cast<double>(q.cluster.gpus)), user_source("ranks")};
   q.size = {bytes(*size), user_source("bytes")};
   const auto launcher = launcher_named(row["launcher"]);
+  if (!launcher && !row["launcher"].empty()) return skip("no launcher named \"" + row["launcher"] + "\"");
   q.launcher = launcher.value_or(Launcher::kNcclTests);
   if (!launcher) run.assumed.emplace_back("launched as by nccl-tests");
   q.launch = catalog.collectives.launchers[static_cast<std::size_t>(q.launcher)];
