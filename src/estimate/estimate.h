@@ -151,7 +151,11 @@ struct Utilisation {
 };
 
 /// The FLOP convention of mfu and hfu, in words.
-inline constexpr const char* kFlopsConvention =
-    "6 x active matrix parameters + causal attention halved; hfu adds recomputed work";
+constexpr const char* flops_convention(const Training& workload) {
+  return workload.adapters.rank > 0
+             ? "4 x active matrix parameters, frozen, without the adapters' products + causal attention halved; "
+               "hfu adds recomputed work"
+             : "6 x active matrix parameters + causal attention halved; hfu adds recomputed work";
+}
 
 }  // namespace shardplan

@@ -141,7 +141,7 @@ Json utilisations_json(const std::vector<Utilisation>& utilisations) {
   return list;
 }
 
-Json estimate_json(const Answer& answer, std::size_t place) {
+Json estimate_json(const Question& q, const Answer& answer, std::size_t place) {
   const Estimate& e = place == 0 ? *answer.result.best : answer.result.runners_up[place - 1];
   const MemoryAccount& memory = answer.memory[place];
   Json error_band = nullptr;
@@ -161,7 +161,7 @@ Json estimate_json(const Answer& answer, std::size_t place) {
           {"tokens_per_s_per_gpu", e.tokens_per_gpu.raw()},
           {"mfu", e.mfu.raw()},
           {"hfu", e.hfu.raw()},
-          {"flops_convention", kFlopsConvention},
+          {"flops_convention", flops_convention(q.workload)},
           {"utilisation", utilisations_json(answer.utilisations[place])},
           {"breakdown", breakdown_json(e.time)},
           {"error_band", error_band}};

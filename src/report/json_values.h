@@ -22,7 +22,7 @@ Json breakdown_json(const TimeBreakdown<>& time);
 Json census_json(const Census& census);
 Json utilisations_json(const std::vector<Utilisation>& utilisations);
 /// The best plan (0), then the runners-up.
-Json estimate_json(const Answer& answer, std::size_t place);
+Json estimate_json(const Question& question, const Answer& answer, std::size_t place);
 /// {"id", "source", "measured", "predicted"} of runs, seconds, with what was run and how far it is.
 Json nearest_json(const std::vector<NearRun>& nearest);
 /// binding_constraint, axes, not_used, failure_modes, thresholds, unknowns.

@@ -171,7 +171,7 @@ std::string best_lines(const Question& q, const Answer& a) {
                      ")\n";
   text += a.binding.statement.empty() ? "" : a.binding.statement + "\n";
   text += band_line(a) + tight_line(a) + "\n" + question_lines(q);
-  text += "\ntime of one step (MFU: " + std::string(kFlopsConvention) + ")\n" + time_lines(e.time);
+  text += "\ntime of one step (MFU: " + std::string(flops_convention(q.workload)) + ")\n" + time_lines(e.time);
   text += "\nthe same step under each convention in use\n" + utilisation_lines(a.utilisations.front());
   text += "\nmemory of the fullest GPU (stage " + std::to_string(e.fullest_stage) + " of " +
           std::to_string(e.plan.pp) + ")\n" + memory_lines(e.memory, e.usable);
@@ -199,11 +199,11 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   Json json{{"schema_version", kSchemaVersion}, {"feasible", a.result.best.has_value()}};
   json["best"] = nullptr;
   if (a.result.best) {
-    json["best"] = estimate_json(a, 0);
+    json["best"] = estimate_json(q, a, 0);
   }
   json["runners_up"] = Json::array();
   for (std::size_t i = 0; i < a.result.runners_up.size(); ++i) {
-    json["runners_up"].push_back(estimate_json(a, i + 1));
+    json["runners_up"].push_back(estimate_json(q, a, i + 1));
   }
   json["census"] = census_json(census);
   json["search"] = {{"plans", census.considered},
