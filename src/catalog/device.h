@@ -64,6 +64,10 @@ struct Device {
   bool before_hopper() const {
     return architecture == "Volta" || architecture == "Ampere" || architecture == "Ada";
   }
+  /// Generations whose fp8 products know no scales of blocks of 32, as mxfp8 has.
+  bool before_block_scales() const {
+    return architecture == "Ada" || architecture == "Hopper" || architecture == "CDNA3";
+  }
 };
 
 /// A network between scale-up domains, per accelerator and direction.

@@ -29,7 +29,7 @@ RunProfile run_profile(const Question& q, const Plan& plan) {
   run.framework = q.framework.name;
   run.device = q.cluster.device.name;
   run.architecture = q.cluster.device.architecture;
-  run.precision = name(q.workload.precision);
+  run.precision = name(q.workload.precision());
   run.experts = std::any_of(layers.begin(), layers.end(),
                             [](const Layer& l) { return std::holds_alternative<MoeMlp>(l.mlp); });
   run.parameters = state_parameters(q.model);

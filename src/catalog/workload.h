@@ -18,6 +18,15 @@ inline constexpr int kOptimizerCount = 7;
 const char* name(Optimizer optimizer);
 std::optional<Optimizer> optimizer_named(std::string_view text);
 
+/// What matrix products are computed in, and how values of less than 16 bits are scaled: by tensor (fp8), by
+/// 32 (mxfp8), by 128 x 128 (fp8-blockwise), by 16 (nvfp4). Rates go by the precision alone.
+enum class PrecisionRecipe { kBf16, kFp16, kFp8, kMxfp8, kFp8Blockwise, kNvfp4 };
+inline constexpr int kPrecisionRecipeCount = 6;
+const char* name(PrecisionRecipe recipe);
+/// "fp4" is nvfp4, the only recipe of it that trains.
+std::optional<PrecisionRecipe> precision_recipe_named(std::string_view text);
+Precision precision_of(PrecisionRecipe recipe);
+
 /// What the run's kernels keep for the backward pass, where implementations differ.
 struct Kernels {
   bool fused_attention = true;  // else the scores are stored
@@ -37,7 +46,8 @@ struct Kernels {
 struct Training {
   std::int64_t sequence = 4096;   // tokens
   std::int64_t global_batch = 0;  // sequences; 0 = not given
-  Precision precision = Precision::kBf16;
+  PrecisionRecipe recipe = PrecisionRecipe::kBf16;
+  Precision precision() const { return precision_of(recipe); }
   Optimizer optimizer = Optimizer::kAdamW;
   double critical_batch_tokens = 0;  // 0 = not given
   Kernels kernels;
@@ -105,12 +115,16 @@ struct Framework {
     };
     Workspaces before_hopper, since_hopper;
     Sourced<Ratio<>> grouped_workspaces{};  // further ones of the framework's where there are experts
-    Sourced<Bytes<>> fp8_weight_copies{};   // of each parameter of a linear layer, under fp8 products
-    Sourced<Bytes<>> fp8_product_input{};   // of an element that such a product keeps of its input
     Sourced<Ratio<>> stage_outputs{};       // of a micro-batch in flight, kept beside the next stage's input
     Sourced<Ratio<>> received{};            // receive buffers of each of a step's micro-batches
     Sourced<Bytes<>> step{};                // copies at the optimizer step, for each parameter of the shard
     Sourced<Bytes<>> reduce_bucket{};       // flat buffer of a gradient reduction
+    /// Of products in less than 16 bits, their scales included; 0 = none beside the 16-bit tensors.
+    struct Quantized {
+      Sourced<Bytes<>> weight_copies{};  // of each parameter of a linear layer, kept for good
+      Sourced<Bytes<>> product_input{};  // of an element that a product keeps of its input
+    };
+    std::array<Quantized, kPrecisionRecipeCount> quantized{};  // by recipe
   };
   Buffers buffers;
 

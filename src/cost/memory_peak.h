@@ -401,9 +401,9 @@ struct PlaceholderGradients {
 struct QuantizedWeights {
   static constexpr FormulaInfo info{
       "memory.buffers.quantized_weights",
-      "fp8 copies of the linear layers' weights",
+      "low-precision copies of the linear layers' weights",
       {"transformer-engine", "pytorch/module/base.py: weight workspaces"},
-      "one for the forward product and its transpose for the backward one, kept for good"};
+      "one for the forward product and one for the backward, each with its scales, kept for good"};
   template <class N>
   struct In {
     using Number = N;
@@ -418,7 +418,8 @@ struct QuantizedWeights {
     return in.parameters * in.copies;
   }
   static constexpr std::array examples{
-      Example<QuantizedWeights>{{ratio(8e9), bytes(2)}, 16e9, "8 B parameters, two fp8 copies"}};
+      Example<QuantizedWeights>{{ratio(8e9), bytes(2)}, 16e9, "8 B parameters, two fp8 copies"},
+      Example<QuantizedWeights>{{ratio(8e9), bytes(2.0625)}, 16.5e9, "with an mxfp8 scale byte for each 32"}};
 };
 
 /// The buffer into which sequence-parallel shards are gathered.

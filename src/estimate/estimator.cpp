@@ -169,7 +169,7 @@ Estimate Estimator::complete(const Plan& plan, const MemoryBreakdown<>& memory, 
                      FrozenModelFlops::In<double>{ratio(all_tokens), ratio(matmul), flops(attention)})
                : call<ModelFlops>(ModelFlops::In<double>{ratio(all_tokens), ratio(matmul), flops(attention)});
   const Flops<> again = flops(all_tokens * recomputed_flops_per_token(plan, token_work_.layers, attention));
-  const auto& peak = question_.cluster.device.peak[static_cast<std::size_t>(question_.workload.precision)];
+  const auto& peak = question_.cluster.device.peak[static_cast<std::size_t>(question_.workload.precision())];
   const auto utilisation = [&](const Flops<>& work) {
     return call<FlopsUtilisation>(
         FlopsUtilisation::In<double>{work, e.step, ratio(d(plan.gpus())), peak->value});

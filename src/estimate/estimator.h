@@ -122,6 +122,9 @@ class Estimator {
 
   // Adapters on a frozen base (adapters.cpp).
   bool frozen() const { return question_.workload.adapters.rank > 0; }
+  const Framework::Buffers::Quantized& quantized() const {
+    return question_.framework.buffers.quantized[static_cast<std::size_t>(question_.workload.recipe)];
+  }
   /// Whether a product needs its input in the backward pass: its weight is trained, or an adapter's is.
   bool keeps_input(std::uint8_t targets) const {
     return !frozen() || (question_.workload.adapters.targets & targets) != 0;
@@ -176,7 +179,7 @@ class Estimator {
   Bytes<N> live_activations(const Plan& plan, int stage) const;
   /// An element of what a matrix product keeps of its input; the head's products are never quantized.
   template <class N>
-  Bytes<N> product_input(bool quantized) const;
+  Bytes<N> product_input(bool in_layer) const;
   /// Parameters of the linear layers on a rank.
   double linear_parameters(const Plan& plan, int stage) const;
   template <class N>

@@ -80,7 +80,7 @@ Estimator::Rates<N>::Products::Products(const Question& question, Precision prec
 
 template <class N>
 Estimator::Rates<N>::Rates(const Question& question)
-    : low(question, question.workload.precision),
+    : low(question, question.workload.precision()),
       full(question, sixteen_bit(question.cluster.device)),
       attention(reached<N>(question.cluster.device, sixteen_bit(question.cluster.device),
                            question.cluster.device.efficiency.attention)),
@@ -281,7 +281,7 @@ Ratio<N> Estimator::inner_elements(const Plan& plan, const LayerOps& ops) const 
 /// Inputs of low-precision products, read in 16 bits and written again.
 template <class N>
 Seconds<N> Estimator::cast_time(const Plan& plan, const LayerOps& ops, const Rates<N>& rates) const {
-  const Precision precision = question_.workload.precision;
+  const Precision precision = question_.workload.precision();
   const Sourced<Ratio<>>& passes = question_.cluster.device.law.cast_passes;
   if ((precision != Precision::kFp8 && precision != Precision::kFp4) || passes.value.raw() <= 0) return {};
   const double hidden = d(question_.model.hidden), sharers = plan.sequence_parallel ? plan.tp : 1;

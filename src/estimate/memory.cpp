@@ -108,7 +108,7 @@ double Estimator::trained_parameters(const Plan& plan, int stage, double& expert
 
 bool Estimator::keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const {
   using When = Framework::ExtraGradient::When;
-  if (extra.when == When::kBf16) return question_.workload.precision != Precision::kFp16;
+  if (extra.when == When::kBf16) return question_.workload.precision() != Precision::kFp16;
   return extra.when == When::kAlways || dense_replicas(plan).count > 1;
 }
 
@@ -165,10 +165,10 @@ void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memor
 }
 
 template <class N>
-Bytes<N> Estimator::product_input(bool quantized) const {
-  const auto& fp8 = question_.framework.buffers.fp8_product_input;
-  if (quantized && question_.workload.precision == Precision::kFp8 && fp8.value > bytes(0))
-    return leaf<N>("bytes of a product's input", fp8.value, fp8.source);
+Bytes<N> Estimator::product_input(bool in_layer) const {
+  const auto& input = quantized().product_input;
+  if (in_layer && input.value > bytes(0))
+    return leaf<N>("bytes of a product's input", input.value, input.source);
   return leaf<N>("bytes of a product's input", kept::kActivation, "16 bits");
 }
 

@@ -301,8 +301,8 @@ Bytes<N> Estimator::stage_buffers(const Plan& plan, int stage) const {
         leaf<N>("elements of distinct weight shapes", distinct_weight_elements(plan, stage), model_source_),
         leaf<N>("placeholders for each", placeholders.value, placeholders.source)});
   }
-  const auto& copies = buffers.fp8_weight_copies;
-  if (question_.workload.precision == Precision::kFp8 && copies.value > bytes(0)) {
+  const auto& copies = quantized().weight_copies;
+  if (copies.value > bytes(0)) {
     sum += call<QuantizedWeights>(QuantizedWeights::In<N>{
         leaf<N>("parameters of linear layers", linear_parameters(plan, stage), model_source_),
         leaf<N>("bytes of the copies", copies.value, copies.source)});

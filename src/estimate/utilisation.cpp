@@ -55,7 +55,7 @@ double Estimator::recomputed_flops_per_token(const Plan& plan, double matmul, do
 
 std::vector<Utilisation> Estimator::utilisations(const Plan& plan, Seconds<> step) const {
   const auto& peaks = question_.cluster.device.peak;
-  const auto& peak = peaks[static_cast<std::size_t>(question_.workload.precision)];
+  const auto& peak = peaks[static_cast<std::size_t>(question_.workload.precision())];
   const auto& peak_bf16 = peaks[static_cast<std::size_t>(Precision::kBf16)];
   const auto share = [&](const Flops<>& work, const FlopsPerSecond<>& rate) {
     return call<FlopsUtilisation>(FlopsUtilisation::In<double>{work, step, ratio(d(plan.gpus())), rate});

@@ -276,13 +276,25 @@ struct LibraryWorkspaces {
   Sourced<Bytes<>> before_hopper, since_hopper;
 };
 
+void read_quantized(const JsonNode& node, const Sources& sources, Framework::Buffers& buffers) {
+  std::vector<const char*> names;
+  for (int i = 0; i < kPrecisionRecipeCount; ++i) names.push_back(name(static_cast<PrecisionRecipe>(i)));
+  node.allow_only(names);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const JsonNode recipe = node.find(names[i]);
+    if (!recipe) continue;
+    recipe.allow_only({"weight_copies_bytes", "product_input_bytes"});
+    buffers.quantized[i] = {read_sourced<Bytes<>>(recipe.at("weight_copies_bytes"), sources, 0),
+                            read_sourced<Bytes<>>(recipe.at("product_input_bytes"), sources, 0)};
+  }
+}
+
 Framework::Buffers read_buffers(const JsonNode& node, const LibraryWorkspaces& library,
                                 const Sources& sources) {
   node.allow_only({"logit_bytes", "split_logit_bytes", "compiled_logit_bytes", "selective_products",
                    "placeholder_gradients", "sequence_gather", "gated_copies", "gathered_column_inputs",
                    "vocabulary_multiple", "workspaces", "grouped_workspaces", "stage_outputs",
-                   "receive_buffers", "fp8_weight_copies", "fp8_product_input_bytes", "step_bytes",
-                   "reduce_bucket_bytes"});
+                   "receive_buffers", "precision_recipes", "step_bytes", "reduce_bucket_bytes"});
   Framework::Buffers buffers;
   const auto take = [&](const char* key, auto& into) {
     using Q = std::decay_t<decltype(into.value)>;
@@ -302,8 +314,7 @@ Framework::Buffers read_buffers(const JsonNode& node, const LibraryWorkspaces& l
   take("gathered_column_inputs", buffers.gathered_column_inputs);
   take("vocabulary_multiple", buffers.vocabulary_multiple);
   take("grouped_workspaces", buffers.grouped_workspaces);
-  take("fp8_weight_copies", buffers.fp8_weight_copies);
-  take("fp8_product_input_bytes", buffers.fp8_product_input);
+  if (const JsonNode recipes = node.find("precision_recipes")) read_quantized(recipes, sources, buffers);
   take("stage_outputs", buffers.stage_outputs);
   take("receive_buffers", buffers.received);
   take("step_bytes", buffers.step);

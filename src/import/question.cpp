@@ -43,7 +43,8 @@ constexpr std::array kFlags{
     QuestionFlag{"--global-batch", &Spec::global_batch, "batch of a step: sequences, or tokens as 4Mtok"},
     QuestionFlag{
         "--precision", &Spec::precision,
-        "precision of matrix products: bf16, fp16, fp8 or fp4; what else is kept in fp8 is the framework's"},
+        "precision of matrix products: bf16, fp16, fp8 (scaled by tensor), mxfp8, fp8-blockwise or nvfp4; which copies "
+        "are kept is the framework's"},
     QuestionFlag{"--optimizer", &Spec::optimizer,
                  "adamw, adamw-8bit, adamw-bf16, adafactor, lion, muon, sgd"},
     QuestionFlag{"--framework", &Spec::framework, "generic, megatron, torchtitan, deepspeed, fsdp, nanotron"},
@@ -160,10 +161,26 @@ void read_batch(FlagReader& flags, Purpose purpose, Question& q) {
   }
 }
 
+std::optional<PrecisionRecipe> read_recipe(FlagReader& flags, Question& q) {
+  using R = PrecisionRecipe;
+  if (flags.told(&Spec::precision) && name_key(*flags.text(&Spec::precision)) == name(Precision::kFp4)) {
+    q.assumed.push_back(std::string("fp4 scaled as ") + name(R::kNvfp4));
+    return precision_recipe_named(name(Precision::kFp4));
+  }
+  const auto recipe =
+      flags.choice(&Spec::precision, {R::kBf16, R::kFp16, R::kFp8, R::kMxfp8, R::kFp8Blockwise, R::kNvfp4});
+  if (recipe == R::kMxfp8 && q.cluster.device.before_block_scales()) {
+    flags.fail(&Spec::precision, "unsupported",
+               q.cluster.device.name + " has no " + name(*recipe) + " products",
+               std::string("one of ") + name(R::kFp8) + ", " + name(R::kFp8Blockwise));
+  }
+  return recipe;
+}
+
 void read_precision(FlagReader& flags, Question& q) {
   // The account of memory keeps 16-bit weights and activations: full precision would need twice that.
-  const auto told =
-      flags.choice(&Spec::precision, {Precision::kBf16, Precision::kFp16, Precision::kFp8, Precision::kFp4});
+  const auto recipe = read_recipe(flags, q);
+  const auto told = recipe ? std::optional(precision_of(*recipe)) : std::nullopt;
   const auto has = [&](Precision p) {
     return q.cluster.device.peak[static_cast<std::size_t>(p)].has_value();
   };
@@ -179,20 +196,20 @@ void read_precision(FlagReader& flags, Question& q) {
     take(device.efficiency.gemm_k_half);
     q.assumed.push_back("fp16 at the bf16 rate of " + device.name);
   }
-  if (told) {
-    q.workload.precision = *told;
+  if (recipe) {
+    q.workload.recipe = *recipe;
   } else {
-    q.workload.precision = has(Precision::kBf16) ? Precision::kBf16 : Precision::kFp16;
-    q.assumed.push_back(std::string("precision ") + name(q.workload.precision) +
+    q.workload.recipe = has(Precision::kBf16) ? PrecisionRecipe::kBf16 : PrecisionRecipe::kFp16;
+    q.assumed.push_back(std::string("precision ") + name(q.workload.recipe) +
                         (has(Precision::kBf16) ? "" : ": " + q.cluster.device.name + " has no bf16 rate"));
   }
-  if (has(q.workload.precision)) return;
+  if (has(q.workload.precision())) return;
   std::string list;
   for (const Precision p : {Precision::kBf16, Precision::kFp16, Precision::kFp8, Precision::kFp4}) {
     if (has(p)) list += (list.empty() ? "one of " : ", ") + std::string(name(p));
   }
   flags.fail(&Spec::precision, "unsupported",
-             q.cluster.device.name + " has no " + name(q.workload.precision) + " rate", list);
+             q.cluster.device.name + " has no " + name(q.workload.precision()) + " rate", list);
 }
 
 void read_workload(FlagReader& flags, Purpose purpose, Question& q) {
@@ -308,7 +325,7 @@ void refuse_unmodelled(FlagReader& flags) {
   for (const Precision p : {Precision::kFp32, Precision::kTf32, Precision::kInt8}) {
     if (!flags.told(&Spec::precision) || name_key(*flags.text(&Spec::precision)) != name(p)) continue;
     flags.fail(&Spec::precision, "unsupported", std::string("training in ") + name(p) + " is not modelled",
-               "one of bf16, fp16, fp8, fp4");
+               "one of bf16, fp16, fp8, mxfp8, fp8-blockwise, nvfp4");
   }
 }
 

@@ -136,8 +136,8 @@ void override_device(FlagReader& flags, const QuestionSpec& spec, const Catalog&
     device.memory_bandwidth = {*bandwidth, user_source("--hbm-bw")};
   }
   if (const auto peak = flags.teraflops_of(&Spec::peak_tflops, kFlopsLimits)) {
-    const auto precision = spec.precision ? precision_named(name_key(*spec.precision)) : std::nullopt;
-    device.peak[static_cast<std::size_t>(precision.value_or(Precision::kBf16))] =
+    const auto recipe = spec.precision ? precision_recipe_named(name_key(*spec.precision)) : std::nullopt;
+    device.peak[static_cast<std::size_t>(precision_of(recipe.value_or(PrecisionRecipe::kBf16)))] =
         Sourced<FlopsPerSecond<>>{*peak, user_source("--peak-tflops")};
   }
 }

@@ -380,7 +380,7 @@ TEST(QuestionCluster, Reserve) {
 TEST(QuestionWorkload, DefaultsAreSaid) {
   const Question q = question({});
   EXPECT_EQ(q.workload.sequence, 4096);
-  EXPECT_EQ(q.workload.precision, Precision::kBf16);
+  EXPECT_EQ(q.workload.precision(), Precision::kBf16);
   EXPECT_EQ(q.workload.optimizer, Optimizer::kAdamW);
   EXPECT_EQ(q.framework.name, "generic");
   EXPECT_EQ(q.workload.global_batch, 1024) << "4 Mi tokens";
@@ -416,12 +416,25 @@ TEST(QuestionWorkload, BatchInSequencesOrTokens) {
 
 TEST(QuestionWorkload, OnlyPrecisionsThatTheMemoryAccountKnows) {
   const Question fp16 = question({{"--precision", "fp16"}});
-  EXPECT_EQ(fp16.workload.precision, Precision::kFp16);
+  EXPECT_EQ(fp16.workload.precision(), Precision::kFp16);
   EXPECT_THAT(fp16.assumed, Contains(HasSubstr("fp16 at the bf16 rate")));
   for (const char* full : {"fp32", "tf32", "int8"}) {
     EXPECT_EQ(code_at({{"--precision", full}}), "--precision unsupported") << full;
   }
   EXPECT_THAT(error_of({{"--precision", "fp99"}}).expected, Not(HasSubstr("fp32")));
+}
+
+TEST(QuestionWorkload, RecipesOfLowPrecision) {
+  const auto recipe = [](const char* text) {
+    return question({{"--gpu", "b200"}, {"--precision", text}}).workload;
+  };
+  EXPECT_EQ(recipe("MXFP8").recipe, PrecisionRecipe::kMxfp8);
+  EXPECT_EQ(recipe("MXFP8").precision(), Precision::kFp8);
+  EXPECT_EQ(recipe("fp8_blockwise").recipe, PrecisionRecipe::kFp8Blockwise);
+  EXPECT_EQ(recipe("nvfp4").precision(), Precision::kFp4);
+  const Question fp4 = question({{"--gpu", "b200"}, {"--precision", "fp4"}});
+  EXPECT_EQ(fp4.workload.recipe, PrecisionRecipe::kNvfp4);
+  EXPECT_THAT(fp4.assumed, Contains("fp4 scaled as nvfp4"));
 }
 
 TEST(QuestionWorkload, NamesAndWhatIsNearest) {
@@ -433,7 +446,8 @@ TEST(QuestionWorkload, NamesAndWhatIsNearest) {
   const Error fp8 = error_of({{"--gpu", "h100"}, {"--precision", "fp8"}});
   EXPECT_EQ(fp8.where + " " + fp8.code, "--precision unsupported");
   EXPECT_EQ(fp8.expected, "one of bf16");
-  EXPECT_EQ(question({{"--precision", "fp8"}, {"--peak-tflops", "800"}}).workload.precision, Precision::kFp8);
+  EXPECT_EQ(question({{"--precision", "fp8"}, {"--peak-tflops", "800"}}).workload.precision(),
+            Precision::kFp8);
   EXPECT_EQ(error_of({{"--framework", "generics"}}).nearest, "generic");
   EXPECT_EQ(code_at({{"--framework", "nanotron"}, {"--zero", "3"}}), "--zero unsupported");
   EXPECT_EQ(error_of({{"--activations", "papers"}}).nearest, "paper");

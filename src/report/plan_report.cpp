@@ -171,7 +171,8 @@ std::string best_lines(const Question& q, const Answer& a) {
                      ")\n";
   text += a.binding.statement.empty() ? "" : a.binding.statement + "\n";
   text += band_line(a) + tight_line(a) + "\n" + question_lines(q);
-  text += "\ntime of one step (MFU: " + std::string(flops_convention(q.workload)) + ")\n" + time_lines(e.time);
+  text +=
+      "\ntime of one step (MFU: " + std::string(flops_convention(q.workload)) + ")\n" + time_lines(e.time);
   text += "\nthe same step under each convention in use\n" + utilisation_lines(a.utilisations.front());
   text += "\nmemory of the fullest GPU (stage " + std::to_string(e.fullest_stage) + " of " +
           std::to_string(e.plan.pp) + ")\n" + memory_lines(e.memory, e.usable);

@@ -64,6 +64,7 @@ class RunReading {
   // training_kernels.cpp
   void take_kernels();
   void take_megatron_arguments();
+  void take_fp8_weights();
 
   const CsvRow& row_;
   const Catalog& catalog_;

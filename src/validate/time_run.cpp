@@ -27,8 +27,8 @@ Result<TimeRun> read_time_run(const CsvRow& row, const Catalog& catalog) {
   Result<TrainingRun> run = read_training_run(row, catalog);
   if (!run) return run.error();
   const Training& work = run->question.workload;
-  if (!run->question.cluster.device.peak[static_cast<std::size_t>(work.precision)]) {
-    return skipped(std::string("no ") + name(work.precision) + " peak is known of " + run->gpu);
+  if (!run->question.cluster.device.peak[static_cast<std::size_t>(work.precision())]) {
+    return skipped(std::string("no ") + name(work.precision()) + " peak is known of " + run->gpu);
   }
   if (work.global_batch == 0) return skipped("the global batch is not printed");
   return TimeRun{std::move(run).value(), seconds(measured_step(row).value_or(0))};

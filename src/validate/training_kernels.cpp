@@ -31,6 +31,16 @@ bool before_flash_attention(const std::string& framework) {
 
 }  // namespace
 
+/// --fp8-param-gather: the copies stand in place of the 16-bit weights, and only their scales come on top.
+void RunReading::take_fp8_weights() {
+  Framework& framework = run_.question.framework;
+  const PrecisionRecipe recipe = run_.question.workload.recipe;
+  if (precision_of(recipe) != Precision::kFp8) return;
+  Bytes<>& copies = framework.buffers.quantized[static_cast<std::size_t>(recipe)].weight_copies.value;
+  const Bytes<> wide = framework.state[static_cast<std::size_t>(Optimizer::kAdamW)].weight.value;
+  copies = copies > wide ? copies - wide : bytes(0);
+}
+
 void RunReading::take_megatron_arguments() {
   Framework::Buffers& b = run_.question.framework.buffers;
   for (const char* unknown : kUnknown) {
@@ -54,8 +64,7 @@ void RunReading::take_megatron_arguments() {
   if (args_.has("cross-entropy-loss-fusion") && (fusion.empty() || fusion == "native")) {
     b.logit = of_run(kNativeFusedLogit, "cross-entropy-loss-fusion");
   }
-  // The weights themselves are in fp8 then: with their transposes as many bytes as in 16 bits.
-  if (args_.has("fp8-param-gather")) b.fp8_weight_copies.value = bytes(0);
+  if (args_.has("fp8-param-gather")) take_fp8_weights();
   if (args_.has("tp-comm-overlap")) b.sequence_gather.value = ratio(0);
   if (told_ && !args_.has("moe-grouped-gemm")) b.grouped_workspaces.value = ratio(0);
   if (args_.has("deterministic-mode")) {
@@ -71,7 +80,7 @@ void RunReading::take_megatron_arguments() {
   // configurations (grad_reduce_in_fp32 off).
   if (row_["framework"].starts_with("NeMo") || row_["framework"].starts_with("Megatron-Bridge")) {
     adamw.gradient = of_run(bytes(2), "recipe");
-    b.fp8_weight_copies.value = bytes(0);
+    if (run_.question.workload.recipe != PrecisionRecipe::kFp8Blockwise) take_fp8_weights();
     assume("gradients reduced and kept in bf16, fp8 weights gathered in fp8, as the performance recipes do");
   }
   if (row_["framework"].starts_with("MosaicML")) {

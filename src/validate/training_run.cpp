@@ -323,24 +323,23 @@ void RunReading::take_plan() {
 
 void RunReading::take_precision() {
   const std::string& text = row_["precision"];
-  Precision& precision = run_.question.workload.precision;
+  PrecisionRecipe& recipe = run_.question.workload.recipe;
   if (holds(text, "nvfp4")) {
-    precision = Precision::kFp4;
-    run_.features.emplace_back("fp4");
-    gap("precision " + text + " is not in the account yet");
+    recipe = PrecisionRecipe::kNvfp4;
   } else if (holds(text, "fp8") && !text.starts_with("fp32")) {
-    precision = Precision::kFp8;
-    run_.features.emplace_back("fp8");
-    // A quarter of a byte of block scales, and copies in both layouts, are not counted.
-    if (holds(text, "mxfp8") || holds(text, "blockwise"))
-      gap("precision " + text + " is not in the account yet");
+    recipe = holds(text, "mxfp8")       ? PrecisionRecipe::kMxfp8
+             : holds(text, "blockwise") ? PrecisionRecipe::kFp8Blockwise
+                                        : PrecisionRecipe::kFp8;
   } else if (text.starts_with("bf16")) {
-    precision = Precision::kBf16;
+    recipe = PrecisionRecipe::kBf16;
   } else if (text.starts_with("fp16")) {
-    precision = Precision::kFp16;
+    recipe = PrecisionRecipe::kFp16;
   } else {
-    skip(text.empty() ? "the precision is not printed" : "precision " + text + " is not modelled yet");
+    return skip(text.empty() ? "the precision is not printed" : "precision " + text + " is not modelled yet");
   }
+  const Precision precision = precision_of(recipe);
+  if (precision == Precision::kFp8 || precision == Precision::kFp4)
+    run_.features.emplace_back(name(precision));
 }
 
 /// Half of a stage's layers, as policies that recompute every other one do.

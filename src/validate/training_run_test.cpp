@@ -40,6 +40,24 @@ TEST(MemoryRun, ReadsAMegatronCommandLine) {
   EXPECT_THAT(run->run.assumed, testing::Contains(HasSubstr("50,257")));
 }
 
+TEST(MemoryRun, ReadsRecipesOfLowPrecision) {
+  const auto copies = [](const std::string& precision, const std::string& arguments) {
+    std::string cells = gpt("8", "allocated", arguments);
+    const std::size_t at = cells.find("bf16");
+    const auto run = read(cells.replace(at, 4, precision));
+    EXPECT_TRUE(run) << (run ? "" : run.error().message);
+    if (!run) return bytes(0);
+    const Question& q = run->run.question;
+    return q.framework.buffers.quantized[static_cast<std::size_t>(q.workload.recipe)].weight_copies.value;
+  };
+  EXPECT_EQ(copies("bf16", ""), bytes(0));
+  EXPECT_EQ(copies("bf16 + fp8 hybrid delayed", "--fp8-format=hybrid"), bytes(2));
+  EXPECT_EQ(copies("bf16 + fp8 e4m3 mxfp8", "--fp8-format=e4m3"), bytes(2.0625));
+  EXPECT_EQ(copies("bf16 + fp8 e4m3 mxfp8", "--fp8-param-gather"), bytes(0.0625))
+      << "only the scales beside the 16 bits of the weights";
+  EXPECT_EQ(copies("nvfp4", "--fp8-param-gather"), bytes(1.125)) << "that gathers fp8 alone";
+}
+
 TEST(MemoryRun, ReadsHowThePipelineIsCut) {
   const auto plan = [](const std::string& arguments) {
     const auto run = read(gpt("8", "allocated", arguments));
