@@ -426,13 +426,13 @@ TEST(QuestionWorkload, OnlyPrecisionsThatTheMemoryAccountKnows) {
 
 TEST(QuestionWorkload, RecipesOfLowPrecision) {
   const auto recipe = [](const char* text) {
-    return question({{"--gpu", "b200"}, {"--precision", text}}).workload;
+    return question({{"--precision", text}, {"--peak-tflops", "800"}}).workload;
   };
   EXPECT_EQ(recipe("MXFP8").recipe, PrecisionRecipe::kMxfp8);
   EXPECT_EQ(recipe("MXFP8").precision(), Precision::kFp8);
   EXPECT_EQ(recipe("fp8_blockwise").recipe, PrecisionRecipe::kFp8Blockwise);
   EXPECT_EQ(recipe("nvfp4").precision(), Precision::kFp4);
-  const Question fp4 = question({{"--gpu", "b200"}, {"--precision", "fp4"}});
+  const Question fp4 = question({{"--precision", "fp4"}, {"--peak-tflops", "800"}});
   EXPECT_EQ(fp4.workload.recipe, PrecisionRecipe::kNvfp4);
   EXPECT_THAT(fp4.assumed, Contains("fp4 scaled as nvfp4"));
 }
