@@ -93,7 +93,7 @@ std::vector<Utilisation> Estimator::utilisations(const Plan& plan, Seconds<> ste
                  "where all layers are recomputed",
                  "PaLM (arXiv:2204.02311), torchtitan, llm-foundry, fms-fsdp", share(palm, peak->value),
                  share(palm + again(parameters, full), peak->value)});
-  if (question_.workload.precision != Precision::kBf16 && peak_bf16) {
+  if (question_.workload.precision() != Precision::kBf16 && peak_bf16) {
     all.push_back({"causal-bf16-peak", "as causal, over the bf16 peak whatever the products' precision",
                    "MaxText GPU recipes", share(causal, peak_bf16->value),
                    share(causal_done, peak_bf16->value)});

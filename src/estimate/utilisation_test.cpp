@@ -176,7 +176,7 @@ TEST(Utilisation, OfTheEstimateIsTheFirstConvention) {
 
 TEST(Utilisation, OfFp8IsOverEitherPeak) {
   Question q = llama3_8b_question(8192, 8);
-  q.workload.precision = Precision::kFp8;
+  q.workload.recipe = PrecisionRecipe::kFp8;
   q.cluster.device.peak[static_cast<std::size_t>(Precision::kFp8)] = test_value(teraflops_per_s(800));
   const Estimator estimator(q);
   Plan p;

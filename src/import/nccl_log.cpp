@@ -82,7 +82,8 @@ Run read_run(const std::vector<std::string>& lines) {
 
 /// A line of the table: a size and a count, then as many words as the heading has up to the time.
 bool is_point(const Words& words, std::size_t time_column) {
-  return words.size() > time_column && parse_number(words[0]) && parse_number(words[1]);
+  return words.size() > std::max<std::size_t>(time_column, 1) && parse_number(words[0]) &&
+         parse_number(words[1]);
 }
 
 /// Two runs in one text would be read as one of all their ranks.
