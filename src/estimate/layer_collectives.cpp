@@ -73,13 +73,17 @@ GroupCost<N> Estimator::token_exchange(const Plan& plan, const LayerOps& ops, co
   const auto share = [&](const Link<N>& link, const Sourced<Ratio<>>& of_ring) {
     return link.bandwidth * leaf<N>("all-to-all over a ring's bandwidth", of_ring.value, of_ring.source);
   };
+  // However well it does beside a ring, it is no faster than the link as sold.
+  const auto& sold = cluster.device.scale_up.bandwidth;
+  const BytesPerSecond<N> near =
+      min(share(links[0], law.exchange_inside), leaf<N>("the link as sold", sold.value, sold.source));
   const Link<N>& far = links[shares.outermost];
   GroupCost<N> result;
   result.tier = result.paced_by = shares.outermost;
   result.cost.bandwidth_term = call<TokenExchange>(
       TokenExchange::In<N>{size, leaf<N>("copies inside the domain", inside, "balanced routing"),
-                           leaf<N>("copies to other domains", outside, "balanced routing"),
-                           share(links[0], law.exchange_inside), share(far, law.exchange_outside)});
+                           leaf<N>("copies to other domains", outside, "balanced routing"), near,
+                           share(far, law.exchange_outside)});
   result.paced_bandwidth_term = result.cost.bandwidth_term;
   result.cost.latency_term = call<CollectiveOverhead>(CollectiveOverhead::In<N>{
       size, leaf<N>("launch of a collective", law.collective.value, law.collective.source),
