@@ -56,6 +56,11 @@ const ErrorBand* find_band(const Evidence& evidence, std::string_view kind, std:
   return nullptr;
 }
 
+double memory_band_share(const ErrorBand& band) {
+  const double rows = static_cast<double>(band.rows);
+  return std::min(kMemoryBandShare, (rows - 1) / (rows + 1));
+}
+
 std::string range_text(const ErrorBand& band) {
   return two_decimals(band.low_ratio) + " to " + two_decimals(band.high_ratio) + " times";
 }

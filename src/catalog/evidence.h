@@ -1,7 +1,7 @@
 // What measured runs say of predictions: error bands, and the runs that were timed, each with its prediction.
 //
 //   const ErrorBand* band = find_band(evidence, kTimeBand, "megatron", device);   // null: no run applies
-//   band->low * predicted, band->high * predicted   // 8 in 10 measured values lay between
+//   band->low * predicted, band->high * predicted   // 8 in 10 measured times lay between
 //
 // Data: catalog/evidence_*.json, which `shardplan validate --bands` makes and tools/check_generated.sh keeps
 // fresh. Not here: how a row is predicted (validate/), which runs are near a plan
@@ -22,7 +22,8 @@ inline constexpr const char* kTimeBand = "training-time";
 inline constexpr const char* kMemoryBand = "training-memory";
 
 /// How many of the measured values a band of times holds, and one of memory.
-inline constexpr double kTimeBandShare = 0.8, kMemoryBandShare = 0.9;
+/// A run that does not fit costs a queue and a restart, so memory's is the customary 95 in 100.
+inline constexpr double kTimeBandShare = 0.8, kMemoryBandShare = 0.95;
 
 /// Where measured values lie beside predicted ones, over all rows that share a GPU, an architecture, ...
 struct ErrorBand {
@@ -31,7 +32,7 @@ struct ErrorBand {
   std::string name;       // "h100-sxm"; empty for all
   std::int64_t rows = 0;  // measured values
   double low_ratio = 1,
-         high_ratio = 1;  // of measured / predicted: 10 % and 90 % quantiles, of memory 5 and 95
+         high_ratio = 1;  // of measured / predicted (validate/bands.h says which quantiles)
   double low(double predicted) const { return low_ratio * predicted; }
   double high(double predicted) const { return high_ratio * predicted; }
 };
@@ -63,6 +64,9 @@ struct Evidence {
 /// framework's. Null: no measured run is of that kind, and no band is claimed.
 const ErrorBand* find_band(const Evidence& evidence, std::string_view kind, std::string_view framework,
                            const Device& device);
+
+/// How likely a further run's memory is inside a band of so many rows: their extremes hold (n - 1) / (n + 1).
+double memory_band_share(const ErrorBand& band);
 
 /// "84 measured runs on h100-sxm"
 std::string rows_text(const ErrorBand& band);

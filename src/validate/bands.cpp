@@ -1,5 +1,7 @@
 #include "validate/bands.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -32,15 +34,29 @@ void add_bands(const Validation& validation, const Grouping& grouping, std::vect
   for (const ValidatedRow& row : validation.rows) {
     groups[grouping.name(row)].push_back(row.measured / row.left_out.value_or(row.predicted));
   }
-  const double low = (1 - (validation.kind == kTimeBand ? kTimeBandShare : kMemoryBandShare)) / 2;
+  const bool time = validation.kind == kTimeBand;
+  const auto end = [&](const std::vector<double>& ratios, double share) {
+    return four_digits(time ? quantile(ratios, share) : prediction_bound(ratios, share));
+  };
+  const double low = (1 - (time ? kTimeBandShare : kMemoryBandShare)) / 2;
   for (const auto& [name, ratios] : groups) {
     if (ratios.size() < kBandRowsMin || name == "generic") continue;
     bands.push_back({validation.kind, grouping.of, name, static_cast<std::int64_t>(ratios.size()),
-                     four_digits(quantile(ratios, low)), four_digits(quantile(ratios, 1 - low))});
+                     end(ratios, low), end(ratios, 1 - low)});
   }
 }
 
 }  // namespace
+
+double prediction_bound(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double last = static_cast<double>(values.size() - 1);
+  const double at = std::clamp((last + 2) * share - 1, 0.0, last);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - std::floor(at)) * (values[above] - values[below]);
+}
 
 void take_left_out(const CsvTable& table, Validation& validation) {
   std::map<std::string, double> predicted;

@@ -58,6 +58,18 @@ TEST(Bands, MemoryIsOfFrameworksAndGenericIsNone) {
   EXPECT_EQ(e.bands[0].of, "framework");
   EXPECT_TRUE(e.runs.empty());
   EXPECT_TRUE(evidence_of(rows(kMemoryBand, 11, "generic")).bands.empty());
+  EXPECT_EQ(e.bands[0].low_ratio, 1) << "eleven rows say no more than their extremes";
+  EXPECT_EQ(e.bands[0].high_ratio, 2);
+}
+
+TEST(Bands, APredictionBoundIsOfOneFurtherRun) {
+  std::vector<double> values;
+  for (int i = 79; i >= 1; --i) values.push_back(i);
+  EXPECT_DOUBLE_EQ(prediction_bound(values, 0.975), 78) << "79 values in order: the (79 + 1) x 0.975-th";
+  EXPECT_DOUBLE_EQ(prediction_bound(values, 0.025), 2);
+  EXPECT_DOUBLE_EQ(prediction_bound(values, 0.97), 77.6) << "between the 77th and the 78th";
+  EXPECT_DOUBLE_EQ(prediction_bound({3, 1, 2}, 0.975), 3);
+  EXPECT_EQ(prediction_bound({}, 0.5), 0);
 }
 
 TEST(Bands, AFileOfEvidenceThatIsWrongSaysWhere) {
