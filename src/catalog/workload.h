@@ -119,6 +119,8 @@ struct Framework {
     Sourced<Ratio<>> received{};            // receive buffers of each of a step's micro-batches
     Sourced<Bytes<>> step{};                // copies at the optimizer step, for each parameter of the shard
     Sourced<Bytes<>> reduce_bucket{};       // flat buffer of a gradient reduction
+    /// Elements that a sharded flat buffer is padded to a multiple of, and the same for each of its shards.
+    Sourced<Ratio<>> bucket_multiple{ratio(1), {}}, shard_multiple{ratio(1), {}};
     /// Of products in less than 16 bits, their scales included; 0 = none beside the 16-bit tensors.
     struct Quantized {
       Sourced<Bytes<>> weight_copies{};  // of each parameter of a linear layer, kept for good

@@ -19,6 +19,7 @@
 
 #include "catalog/cluster.h"
 #include "catalog/collective_tables.h"
+#include "catalog/corpus.h"
 #include "catalog/evidence.h"
 #include "catalog/model.h"
 #include "catalog/result.h"
@@ -71,12 +72,13 @@ struct Catalog {
   std::vector<ClusterPreset> clusters;
   std::vector<ModelEntry> models;
   CollectiveTables collectives;
+  Corpus corpus;
   std::map<std::string, Source> sources;
   Evidence evidence;
   std::string digest;  // of all the texts, printed with every answer
 };
 
-/// Reads the texts named devices, fabrics, frameworks, clusters, models and sources; collectives,
+/// Reads the texts named devices, fabrics, frameworks, clusters, models and sources; collectives, corpus,
 /// evidence_time and evidence_memory where they are there.
 Result<Catalog> load_catalog(std::span<const EmbeddedFile> files);
 

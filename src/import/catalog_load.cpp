@@ -7,6 +7,7 @@
 
 #include "import/catalog.h"
 #include "import/collective_tables.h"
+#include "import/corpus.h"
 #include "import/evidence.h"
 #include "import/json_node.h"
 #include "import/json_text.h"
@@ -294,7 +295,8 @@ Framework::Buffers read_buffers(const JsonNode& node, const LibraryWorkspaces& l
   node.allow_only({"logit_bytes", "split_logit_bytes", "compiled_logit_bytes", "selective_products",
                    "placeholder_gradients", "sequence_gather", "gated_copies", "gathered_column_inputs",
                    "vocabulary_multiple", "workspaces", "grouped_workspaces", "stage_outputs",
-                   "receive_buffers", "precision_recipes", "step_bytes", "reduce_bucket_bytes"});
+                   "receive_buffers", "precision_recipes", "step_bytes", "reduce_bucket_bytes",
+                   "bucket_multiple", "shard_multiple"});
   Framework::Buffers buffers;
   const auto take = [&](const char* key, auto& into) {
     using Q = std::decay_t<decltype(into.value)>;
@@ -319,6 +321,8 @@ Framework::Buffers read_buffers(const JsonNode& node, const LibraryWorkspaces& l
   take("receive_buffers", buffers.received);
   take("step_bytes", buffers.step);
   take("reduce_bucket_bytes", buffers.reduce_bucket);
+  take("bucket_multiple", buffers.bucket_multiple);
+  take("shard_multiple", buffers.shard_multiple);
   if (const JsonNode all = node.find("workspaces")) {
     all.allow_only({"before_hopper", "since_hopper"});
     // The framework's own stand in a field of its generation, where it has any.
@@ -481,19 +485,24 @@ void read_collectives(const JsonNode& root, Catalog& catalog) {
   read_collective_tables(root, catalog.sources, catalog.collectives);
 }
 
+void read_published_runs(const JsonNode& root, Catalog& catalog) {
+  read_corpus(root, catalog.sources, catalog.corpus);
+}
+
 struct Section {
   const char* file;
   void (*read)(const JsonNode& root, Catalog& catalog);
   bool optional = false;
 };
 // Each may refer to those above it.
-constexpr std::array<Section, 10> kSections{{{"sources", read_sources},
+constexpr std::array<Section, 11> kSections{{{"sources", read_sources},
                                              {"fabrics", read_fabrics},
                                              {"devices", read_devices},
                                              {"clusters", read_clusters},
                                              {"collectives", read_collectives, true},
                                              {"frameworks", read_frameworks},
                                              {"timing", read_timing, true},
+                                             {"corpus", read_published_runs, true},
                                              {"models", read_models},
                                              {"evidence_time", read_measured, true},
                                              {"evidence_memory", read_measured, true}}};

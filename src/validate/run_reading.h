@@ -31,6 +31,8 @@ class RunReading {
   std::int64_t needed(const char* name);
   std::int64_t argument(const char* name, std::int64_t otherwise);
 
+  const Corpus& corpus() const { return catalog_.corpus; }
+
   // training_run.cpp
   void take_framework();
   void take_cluster();

@@ -7,26 +7,15 @@
 namespace shardplan {
 namespace {
 
-// cuBLAS workspaces in deterministic mode: CUBLAS_WORKSPACE_CONFIG=:4096:8, 32 MiB for each of two threads.
-constexpr Bytes<> kDeterministicWorkspaces = mebibytes(64);
-// Bytes a logit of the natively fused loss, whose compiled steps keep a second fp32 tensor.
-constexpr Bytes<> kNativeFusedLogit = bytes(10);
-// The same of flash-attn's loss, which llm-foundry uses: logits and their gradient in 16 bits.
-constexpr Bytes<> kFusedLogit = bytes(4);
-
 /// Arguments that change memory in a way that the account does not know.
 constexpr std::array kUnknown{
     "mtp-use-repeated-layer",   "hybrid-layer-pattern", "is-hybrid-model", "spec",
     "cuda-graph-impl",          "export-kd-cfg",        "moe-latent-size", "overlap-moe-expert-parallel-comm",
     "cpu-offloading-num-layers"};
 
-Sourced<Bytes<>> of_run(Bytes<> value, const char* argument) {
-  return {value, {SourceKind::kPublished, "framework_args", argument, "", "", ""}};
-}
-
-bool before_flash_attention(const std::string& framework) {
-  return framework.starts_with("Megatron-DeepSpeed") || framework.starts_with("Megatron-LM (") ||
-         framework.starts_with("Megatron-LM PTD-P") || framework.starts_with("Megatron-LM/DeepSpeed");
+/// Megatron's --grad-reduce-in-bf16, and recipes that reduce so.
+Sourced<Bytes<>> bf16_gradient(const char* argument) {
+  return {bytes(2), {SourceKind::kPublished, "framework_args", argument, "", "", ""}};
 }
 
 }  // namespace
@@ -62,29 +51,29 @@ void RunReading::take_megatron_arguments() {
   // The argument parser's default implementation is the native one.
   const std::string fusion = args_.text("cross-entropy-fusion-impl");
   if (args_.has("cross-entropy-loss-fusion") && (fusion.empty() || fusion == "native")) {
-    b.logit = of_run(kNativeFusedLogit, "cross-entropy-loss-fusion");
+    b.logit = corpus().logit_native_fused;
   }
   if (args_.has("fp8-param-gather")) take_fp8_weights();
   if (args_.has("tp-comm-overlap")) b.sequence_gather.value = ratio(0);
   if (told_ && !args_.has("moe-grouped-gemm")) b.grouped_workspaces.value = ratio(0);
   if (args_.has("deterministic-mode")) {
-    b.before_hopper.library = b.since_hopper.library = of_run(kDeterministicWorkspaces, "deterministic-mode");
+    b.before_hopper.library = b.since_hopper.library = corpus().workspaces_deterministic;
   }
   if (args_.text("transformer-impl") == "local") {
     b.before_hopper.engine.value = b.since_hopper.engine.value = bytes(0);
     b.placeholder_gradients.value = ratio(0);
   }
   StateBytes& adamw = run_.question.framework.state[static_cast<std::size_t>(Optimizer::kAdamW)];
-  if (args_.has("grad-reduce-in-bf16")) adamw.gradient = of_run(bytes(2), "grad-reduce-in-bf16");
+  if (args_.has("grad-reduce-in-bf16")) adamw.gradient = bf16_gradient("grad-reduce-in-bf16");
   // Megatron-Bridge src/megatron/bridge/training/mixed_precision.py (fp8_param_gather) and its performance
   // configurations (grad_reduce_in_fp32 off).
   if (row_["framework"].starts_with("NeMo") || row_["framework"].starts_with("Megatron-Bridge")) {
-    adamw.gradient = of_run(bytes(2), "recipe");
+    adamw.gradient = bf16_gradient("recipe");
     if (run_.question.workload.recipe != PrecisionRecipe::kFp8Blockwise) take_fp8_weights();
     assume("gradients reduced and kept in bf16, fp8 weights gathered in fp8, as the performance recipes do");
   }
   if (row_["framework"].starts_with("MosaicML")) {
-    b.logit = of_run(kFusedLogit, "loss_fn");
+    b.logit = corpus().logit_flash_attention;
     assume("the fused loss of flash-attn, that project's default");
   }
   if (args_.text("optimizer") == "muon") run_.question.workload.optimizer = Optimizer::kMuon;
@@ -95,7 +84,7 @@ void RunReading::take_kernels() {
   const bool engine = args_.text("transformer-impl") != "local";
   // Before flash attention: the softmax kernel is fused, the scores are stored; dropout 0.1 is that argument
   // parser's default.
-  const bool scores = !told_ && before_flash_attention(row_["framework"]);
+  const bool scores = !told_ && corpus().framework_of(row_["framework"])->stored_scores;
   if (scores) assume("attention with stored scores, dropout 0.1");
   k.fused_weight_gradient = !args_.has("no-gradient-accumulation-fusion");
   const auto on = [&](const char* dropout) {

@@ -5,14 +5,12 @@
 namespace shardplan {
 namespace {
 
-// Defaults of Megatron-LM's argument parser (megatron/training/arguments.py).
-constexpr std::int64_t kGpt2Vocabulary = 50257, kRouterTopK = 2, kMlpOverHidden = 4;
-constexpr std::int64_t kLlama2Vocabulary = 32000, kNemotronVocabulary = 256000;
+std::int64_t whole(const Sourced<Ratio<>>& count) { return static_cast<std::int64_t>(count.value.raw()); }
 
 /// Two thirds of the ungated default, in whole steps: as many parameters with three matrices.
-std::int64_t gated_width(std::int64_t hidden) {
-  constexpr std::int64_t kStep = 64;
-  return kMlpOverHidden * hidden * 2 / 3 / kStep * kStep;
+std::int64_t gated_width(const Corpus& corpus, std::int64_t hidden) {
+  const std::int64_t step = whole(corpus.gated_width_multiple);
+  return whole(corpus.mlp_over_hidden) * hidden * 2 / 3 / step * step;
 }
 
 }  // namespace
@@ -20,13 +18,14 @@ std::int64_t gated_width(std::int64_t hidden) {
 std::int64_t RunReading::take_vocabulary() {
   if (const std::int64_t printed = column("vocab", 0)) return printed;
   if (args_.has("vocab-size")) return argument("vocab-size", 0);
-  if (args_.text("tokenizer-type") == "Llama2Tokenizer") return kLlama2Vocabulary;
-  if (args_.text("tokenizer-model").find("nemotron_2_256k") != std::string::npos) return kNemotronVocabulary;
+  if (args_.text("tokenizer-type") == "Llama2Tokenizer") return whole(corpus().vocabulary_llama2);
+  if (args_.text("tokenizer-model").find("nemotron_2_256k") != std::string::npos)
+    return whole(corpus().vocabulary_nemotron);
   if (args_.has("tokenizer-type") && args_.text("tokenizer-type") != "${TOKENIZER_TYPE}") {
     skip("the vocabulary of " + args_.text("tokenizer-type") + " is not printed");
   }
-  assume("vocabulary " + format_count(static_cast<double>(kGpt2Vocabulary)) + " of the GPT-2 tokenizer");
-  return kGpt2Vocabulary;
+  assume("vocabulary " + format_count(corpus().vocabulary_gpt2.value.raw()) + " of the GPT-2 tokenizer");
+  return whole(corpus().vocabulary_gpt2);
 }
 
 /// The published model that a row is of, or a slice of, for `what` no column holds.
@@ -79,7 +78,7 @@ void RunReading::take_experts(const DenseMlp& dense) {
   if (experts == 0) return;
   run_.features.emplace_back("moe");
   MoeMlp moe{.experts = experts,
-             .top_k = column("moe_topk", kRouterTopK),
+             .top_k = column("moe_topk", whole(corpus().router_top_k)),
              .width = column("moe_ffn", dense.width),
              .gated = dense.gated,
              .shared_width = argument("moe-shared-expert-intermediate-size", 0)};
@@ -127,11 +126,10 @@ bool RunReading::take_published_model() {
 /// The corpus's table of unprinted inputs: one prediction layer where the model FLOP of a token are more than
 /// those of the main layers.
 void RunReading::take_prediction_layers() {
-  constexpr double kMainLayers = 255e9;  // FLOP of a token of DeepSeek-V3
   const auto flops = parse_number(row_["model_tflops_per_gpu"]),
              tokens = parse_number(row_["tokens_per_s_per_gpu"]);
   if (told_ || name_key(row_["model"]) != "deepseek-v3" || !flops || !tokens || *tokens <= 0) return;
-  if (*flops * teraflops_per_s(1).raw() / *tokens < kMainLayers) return;
+  if (*flops * teraflops_per_s(1).raw() / *tokens < corpus().prediction_layer_above.value.raw()) return;
   run_.question.workload.mtp_layers = 1;
   assume("one prediction layer, by the FLOP of a token");
 }
@@ -163,7 +161,7 @@ void RunReading::take_layers(std::int64_t norms, bool biased) {
   std::int64_t width = column("ffn", 0);
   if (width == 0) width = column("moe_ffn", 0);
   if (width == 0 && told_) {
-    width = row_["glu"] == "1" ? gated_width(m.hidden) : kMlpOverHidden * m.hidden;
+    width = row_["glu"] == "1" ? gated_width(corpus(), m.hidden) : whole(corpus().mlp_over_hidden) * m.hidden;
     assume("MLP width " + format_count(static_cast<double>(width)) + ", the argument parser's default");
   }
   if (width == 0) skip("the MLP width is not printed");

@@ -99,9 +99,9 @@ void RunReading::take_recipe_chunks() {
   const auto layers = static_cast<std::int64_t>(run_.question.model.layers.size());
   const std::int64_t chunks = std::int64_t{p.pp} * p.interleave;
   const std::string model = name_key(row_["model"]);
-  constexpr std::int64_t kFilled = 64;
-  if ((model.starts_with("deepseek-v3") || model.starts_with("kimi-k2")) && kFilled % chunks == 0) {
-    const std::int64_t each = kFilled / chunks, last = layers - each * (chunks - 1);
+  const auto filled = static_cast<std::int64_t>(corpus().recipe_layers_filled.value.raw());
+  if ((model.starts_with("deepseek-v3") || model.starts_with("kimi-k2")) && filled % chunks == 0) {
+    const std::int64_t each = filled / chunks, last = layers - each * (chunks - 1);
     if (last < 0 || last > each) return;
     p.first_layers = few(each);
     p.last_layers = few(last);

@@ -2,7 +2,6 @@
 #include "validate/training_run.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "import/cluster_build.h"
@@ -11,54 +10,6 @@
 
 namespace shardplan {
 namespace {
-
-/// What the corpus calls a framework, by the beginning of its text, and whose state and buffers it has.
-struct CorpusFramework {
-  const char* prefix;
-  const char* framework;
-  bool sequence_parallel;  // taken where tp > 1 and the source does not say
-  int zero_stage;          // taken where the source does not say; -1: none may be
-  bool recompute_none;     // a blank recomputation means none
-  const char* timing;      // of catalog/timing.json; null: the framework's usual
-  const char* memory_gap;
-};
-constexpr const char* kOtherBuffers = "its buffers are not in the account yet";
-constexpr std::array kFrameworks{
-    CorpusFramework{"Megatron-Core", "megatron", true, 1, true, nullptr, ""},
-    CorpusFramework{"Megatron-LM 23e00ed0", "megatron", true, 1, true, "megatron-core", ""},
-    CorpusFramework{"Megatron-LM/DeepSpeed", "deepspeed", false, -1, false, nullptr, ""},
-    CorpusFramework{"Megatron-LM (arXiv:2205.05198)", "megatron", false, 0, false, "megatron-lm-2022", ""},
-    CorpusFramework{"Megatron-LM", "megatron", false, 0, false, "megatron-lm-2021", ""},
-    CorpusFramework{"Megatron-Bridge", "megatron", true, 1, true, nullptr, ""},
-    CorpusFramework{"Megatron-DeepSpeed (vTrain", "deepspeed", false, 0, false, "megatron-deepspeed-vtrain",
-                    ""},
-    CorpusFramework{"Megatron-DeepSpeed", "deepspeed", false, 0, false, nullptr, ""},
-    CorpusFramework{"Megatron + DeepSpeed", "deepspeed", false, -1, false, nullptr, ""},
-    CorpusFramework{"DeepSpeed", "deepspeed", false, 3, false, nullptr, ""},
-    CorpusFramework{"NeMo", "megatron", true, 1, true, "nemo", ""},
-    CorpusFramework{"Primus", "megatron", true, 1, true, nullptr, kOtherBuffers},
-    CorpusFramework{"MosaicML llm-foundry", "fsdp", false, -1, false, nullptr, ""},
-    CorpusFramework{"MaxText", "fsdp", false, 3, false, "maxtext", kOtherBuffers},
-    CorpusFramework{"torchtitan", "torchtitan", true, -1, false, nullptr, ""},
-    CorpusFramework{"nanotron", "nanotron", true, -1, true, nullptr, ""},
-    CorpusFramework{"InternEvo", "generic", false, -1, false, "internevo", kOtherBuffers},
-};
-
-/// Networks that sources name in their text, where they differ from what the device usually has.
-struct NamedFabric {
-  const char* source;
-  const char* fabric;
-};
-constexpr std::array kFabrics{NamedFabric{"internevo", "roce-100x4"},
-                              NamedFabric{"bigscience-a100", "opa-100x4"},
-                              NamedFabric{"vtrain-multi", "ib-hdr-200x4"}};  // arXiv:2312.12391
-
-const CorpusFramework* corpus_framework(const std::string& text) {
-  for (const CorpusFramework& f : kFrameworks) {
-    if (text.starts_with(f.prefix)) return &f;
-  }
-  return nullptr;
-}
 
 bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
@@ -122,16 +73,16 @@ std::int64_t RunReading::argument(const char* name, std::int64_t otherwise) {
 /// (nemo/collections/llm/recipes/llama3_8b.py: peft.target_modules). The rank is not printed and matters
 /// little.
 void RunReading::take_adapters() {
-  constexpr std::int64_t kRank = 8;
-  run_.question.workload.adapters = {.rank = kRank, .targets = targets::kProjections, .base = {}};
+  const auto rank = static_cast<std::int64_t>(corpus().adapter_rank.value.raw());
+  run_.question.workload.adapters = {.rank = rank, .targets = targets::kProjections, .base = {}};
   run_.features.emplace_back("lora");
   gap("the rank of the adapters is not printed");
-  assume("adapters of rank " + std::to_string(kRank) + " beside the query, key and value projections");
+  assume("adapters of rank " + std::to_string(rank) + " beside the query, key and value projections");
 }
 
 void RunReading::take_framework() {
   const std::string& text = row_["framework"];
-  const CorpusFramework* known = corpus_framework(text);
+  const CorpusFramework* known = corpus().framework_of(text);
   if (known == nullptr) return skip("framework " + text + " is not modelled");
   const std::string& task = row_["task"];
   const bool nemo = text.starts_with("NeMo");
@@ -143,11 +94,11 @@ void RunReading::take_framework() {
   run_.framework = known->framework;
   const auto found = find_framework(catalog_, run_.framework, "framework");
   if (found) run_.question.framework = **found;
-  if (known->timing != nullptr) {
+  if (!known->timing.empty()) {
     const auto timing = find_timing(catalog_, known->timing, "timing");
     if (timing) run_.question.framework.timing = **timing;
   }
-  if (*known->memory_gap != '\0') gap("framework " + text + ": " + known->memory_gap);
+  if (!known->memory_gap.empty()) gap("framework " + text + ": " + known->memory_gap);
 }
 
 void RunReading::take_cluster() {
@@ -160,8 +111,8 @@ void RunReading::take_cluster() {
   std::optional<std::int64_t> node;
   if (!row_["gpus_per_node"].empty()) node = needed("gpus_per_node");
   Device hardware = **device;
-  for (const NamedFabric& named : kFabrics) {
-    if (run_.source == named.source) hardware.usual_fabric = named.fabric;
+  for (const CorpusFabric& named : corpus().fabrics) {
+    if (run_.source == named.source_key) hardware.usual_fabric = named.fabric;
   }
   const auto domain = static_cast<std::int64_t>(hardware.scale_up.domain_size.value.raw());
   const bool boards = domain > hardware.usual_gpus_per_node && node.value_or(domain) < domain;
@@ -177,7 +128,7 @@ void RunReading::take_cluster() {
 void RunReading::take_sharding() {
   const std::string& text = row_["sharding"];
   Plan& p = run_.plan;
-  int stage = corpus_framework(row_["framework"])->zero_stage;
+  int stage = corpus().framework_of(row_["framework"])->zero_stage.value_or(-1);
   if (text.empty() || text == "ddp (FSDP=0)") {
     if (stage < 0) return skip("the sharding is not printed");
     assume("ZeRO stage " + std::to_string(stage) + ": the source does not print the sharding");
@@ -225,7 +176,7 @@ void RunReading::take_sequence_parallel() {
     p.sequence_parallel = args_.has("sequence-parallel") || text == "1";
     return;
   }
-  p.sequence_parallel = corpus_framework(row_["framework"])->sequence_parallel;
+  p.sequence_parallel = corpus().framework_of(row_["framework"])->sequence_parallel;
   assume(p.sequence_parallel ? "sequence parallel, as tp > 1" : "no sequence parallelism");
 }
 
@@ -358,7 +309,8 @@ void RunReading::take_recompute() {
       run_.plan.recompute = every_other_layer();
       return assume("half of the layers recomputed");
     }
-    if (!corpus_framework(row_["framework"])->recompute_none) return skip("recomputation is not printed");
+    if (!corpus().framework_of(row_["framework"])->recompute_none)
+      return skip("recomputation is not printed");
     return assume("no recomputation");
   }
   const auto taken = text.starts_with("selective layer") ? every_other_layer() : recompute_of(text);
