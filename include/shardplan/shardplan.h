@@ -60,3 +60,4 @@
 #include "validate/collective_validation.h"
 #include "validate/memory_validation.h"
 #include "validate/time_validation.h"
+#include "validate/validation_set.h"

@@ -7,8 +7,6 @@
 namespace shardplan::cli {
 namespace {
 
-constexpr std::size_t kCorpusBytesMax = std::size_t{64} << 20U;
-
 struct Typed {
   std::string kind;
   std::vector<std::string> files;
@@ -47,115 +45,6 @@ Result<Bar> read_bar(const std::string& text) {
   return bar;
 }
 
-/// Of collectives, a source has a series for each collective: "SYSTEM, all-reduce".
-template <class Row>
-bool left_out(const Row& row, const std::vector<std::string>& sources) {
-  return std::any_of(sources.begin(), sources.end(), [&](const std::string& source) {
-    return row.source == source || row.source.starts_with(source + ", ");
-  });
-}
-
-struct Kind {
-  const char* name;
-  const char* unit;
-  std::vector<const char*> columns;
-  const char* measured;  // of the columns, what was measured
-  const char* source;    // the column that --leave-out names
-  Validation (*validate)(const CsvTable& table, const Catalog& catalog);
-};
-const Kind kKinds[] = {
-    {kTimeBand, "s", {"id", "framework", "status"}, "step", "source_key", validate_time},
-    {kMemoryBand,
-     "bytes",
-     {"id", "framework", "peak_mem_gb", "mem_counter"},
-     "peak",
-     "source_key",
-     validate_memory},
-    {kCollectiveKind,
-     "s",
-     {"collective", "ranks", "hardware", "bytes", "time_us"},
-     "time",
-     "system",
-     validate_collectives},
-};
-
-/// A source to leave out that no row is of; nothing where all are known.
-std::optional<Error> unknown_source(const Typed& typed, const std::vector<std::string>& sources) {
-  for (const std::string& source : typed.leave_out) {
-    if (std::find(sources.begin(), sources.end(), source) != sources.end()) continue;
-    return Error{"unknown_name", "no row is of source \"" + source + "\"", "--leave-out",
-                 "a source_key of the files", nearest_name(source, sources)};
-  }
-  return std::nullopt;
-}
-
-/// A file as a table: CSV, or of collectives what nccl-tests printed.
-Result<CsvTable> read_table(const Typed& typed, const Kind& kind, const std::string& file) {
-  const Result<std::string> text = read_text_file(file, kCorpusBytesMax);
-  if (!text) return text.error();
-  const bool log = kind.name == std::string(kCollectiveKind) && is_nccl_log(*text);
-  return log ? read_nccl_log(*text, file, typed.fabric.value_or("")) : read_csv(*text, file);
-}
-
-/// The rows of all the files, or what is wrong with one of them.
-Result<Validation> read_rows(const Typed& typed, const Kind& kind) {
-  std::vector<std::string> sources;
-  const Result<Catalog> own = typed.catalog ? read_catalog(*typed.catalog) : Catalog{};
-  if (!own) return own.error();
-  const Catalog& constants = typed.catalog ? *own : catalog();
-  Validation all{kind.name, kind.unit, {}, {}, {}, {}};
-  for (const std::string& file : typed.files) {
-    if (std::count(typed.files.begin(), typed.files.end(), file) > 1) {
-      return Error{"conflict", file + " is given twice", "FILE", "each file once", ""};
-    }
-    const Result<CsvTable> table = read_table(typed, kind, file);
-    if (!table) return table.error();
-    for (const char* column : kind.columns) {
-      if (table->has(column)) continue;
-      return Error{"missing_column", std::string("no column ") + column, file + ":1",
-                   "the columns of docs/reference/validation.md", ""};
-    }
-    for (std::size_t i = 0; i < table->size(); ++i) sources.push_back(table->at(i, kind.source));
-    const Validation one = typed.calibrate ? validate_collectives_calibrated(*table, constants)
-                                           : kind.validate(*table, constants);
-    for (const ValidatedRow& row : one.rows) {
-      if (!left_out(row, typed.leave_out)) all.rows.push_back(row);
-    }
-    for (const ValidatedRow& row : one.again) {
-      if (!left_out(row, typed.leave_out)) all.again.push_back(row);
-    }
-    for (const JudgedRow& row : one.judged) {
-      if (!left_out(row, typed.leave_out)) all.judged.push_back(row);
-    }
-    for (const SkippedRow& row : one.skipped) {
-      if (!left_out(row, typed.leave_out)) all.skipped.push_back(row);
-    }
-  }
-  std::sort(sources.begin(), sources.end());
-  sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
-  if (const auto error = unknown_source(typed, sources)) return *error;
-  if (!all.rows.empty()) return all;
-  return Error{"no_rows",
-               "no row could be evaluated; " + std::to_string(all.skipped.size()) + " skipped" +
-                   (all.skipped.empty() ? "" : ", the first because " + all.skipped.front().reason),
-               typed.files.front(), std::string("rows with a measured ") + kind.measured, ""};
-}
-
-/// What the rows are predicted by constants that were fitted without their source.
-std::optional<Error> take_unseen(const std::string& file, Validation& rows) {
-  const Result<std::string> text = read_text_file(file, kCorpusBytesMax);
-  if (!text) return text.error();
-  const Result<CsvTable> table = read_csv(*text, file);
-  if (!table) return table.error();
-  for (const char* column : {"id", "left_out_s"}) {
-    if (!table->has(column))
-      return Error{"missing_column", std::string("no column ") + column, file + ":1", "id and left_out_s",
-                   ""};
-  }
-  take_left_out(*table, rows);
-  return std::nullopt;
-}
-
 /// The command that a file of evidence says it is from.
 std::string made_by(const Typed& typed) {
   std::string command = "shardplan validate --bands --kind " + typed.kind;
@@ -177,12 +66,9 @@ std::optional<Error> misplaced_flag(const Typed& typed, bool collectives) {
 }
 
 int run(const Typed& typed, const Output& output) {
-  const Kind* kind =
-      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return typed.kind == k.name; });
-  if (kind == std::end(kKinds)) {
-    return output.error(unknown_name("kind", typed.kind, "--kind", {kMemoryBand, kTimeBand, kCollectiveKind},
-                                     "training-memory, training-time or collective"));
-  }
+  const Result<const ValidationKind*> found = validation_kind(typed.kind);
+  if (!found) return output.error(found.error());
+  const ValidationKind* kind = *found;
   const bool collectives = kind->name == std::string(kCollectiveKind);
   if (const auto error = misplaced_flag(typed, collectives)) return output.error(*error);
   const Result<Bar> bar = typed.bar ? read_bar(*typed.bar) : Bar{};
@@ -190,11 +76,18 @@ int run(const Typed& typed, const Output& output) {
   if (typed.over && !(*typed.over >= 0)) {
     return output.error({"bad_value", "not a share", "--over", "a fraction of 0 or more, as 0.15", ""});
   }
-  Result<Validation> read = read_rows(typed, *kind);
+  const Result<Catalog> own = typed.catalog ? read_catalog(*typed.catalog) : Catalog{};
+  if (!own) return output.error(own.error());
+  Result<Validation> read = validate_files({.kind = *kind,
+                                            .files = typed.files,
+                                            .leave_out = typed.leave_out,
+                                            .fabric = typed.fabric.value_or(""),
+                                            .calibrate = typed.calibrate},
+                                           typed.catalog ? *own : catalog());
   if (!read) return output.error(read.error());
   Validation rows = std::move(read).value();
   if (typed.unseen) {
-    if (const auto error = take_unseen(*typed.unseen, rows)) return output.error(*error);
+    if (const auto error = take_left_out_file(*typed.unseen, rows)) return output.error(*error);
   }
   if (typed.bands)
     return output.page(evidence_text(kind->name, evidence_of(rows), made_by(typed)), "--bands");
