@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct Cluster {
   std::vector<Tier> tiers;         // at least one; the last one's size is >= gpus
   Sourced<Bytes<>> reserve_fixed;  // context and communication buffers
   Sourced<Ratio<>> reserve_share;  // of HBM: fragmentation
+  /// Of a node's host, what offloading may fill; none = not told, and a need is stated unchecked.
+  std::optional<Sourced<Bytes<>>> host_memory;
   /// How the collectives of a known device and network run; nothing for links by hand, where all that is
   /// known of a link is its bandwidth and latency.
   std::shared_ptr<const CollectiveSystem> collectives;

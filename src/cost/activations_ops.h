@@ -318,4 +318,37 @@ struct MoeActivations {
       "mixtral-8x7b: 4096 x 8 x 9 + 8192 x 4096 x 2 + (4096 x 8 x 4 + 8192 x 8) + 3 x 8192 x 14336 x 2 bytes"}};
 };
 
+/// What a stage keeps of each micro-batch in flight beside its layers.
+struct StageEdgeActivations {
+  static constexpr FormulaInfo info{
+      "memory.activations.stage_edges",
+      "kept at the ends of a stage for one micro-batch",
+      {"deepspeed", "runtime/pipe/engine.py: pipe_buffers"},
+      "the 16-bit output where the pipeline engine keeps it, the one-byte mask of the embedding's dropout on "
+      "the first stage"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> tokens;
+    Ratio<N> hidden;
+    Ratio<N> outputs;
+    Ratio<N> masks;
+    Ratio<N> tensor_sequence;
+  };
+  static constexpr std::array<std::string_view, 5> symbols{"T", "h", "n_o", "m", "t_s"};
+  static constexpr std::array<std::string_view, 5> inputs{
+      "tokens", "hidden size", "outputs kept", "dropout masks",
+      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  template <class N>
+  static constexpr Bytes<N> eval(const In<N>& in) {
+    const auto elements = in.tokens * in.hidden / in.tensor_sequence;
+    return named("outputs", in.outputs * elements * kept::constant<N>(kept::kActivation)) +
+           named("dropout mask", in.masks * elements * kept::constant<N>(kept::kMask));
+  }
+  static constexpr std::array examples{
+      Example<StageEdgeActivations>{{ratio(2048), ratio(14336), ratio(1), ratio(1), ratio(1)},
+                                    88080384.0,
+                                    "one sequence of the BLOOM sweep: (2 + 1) x 2048 x 14336 bytes"}};
+};
+
 }  // namespace shardplan

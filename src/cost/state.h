@@ -39,6 +39,31 @@ struct StateTerm {
       "rajbhandari2019 sec. 5.1: 7.5 B parameters, K = 12, 64-way: 1.4 GB of optimizer state"}};
 };
 
+/// Elements of a flat buffer that is divided over a group.
+struct PaddedElements {
+  static constexpr FormulaInfo info{
+      "memory.state.padded",
+      "elements of a flat buffer, its padding included",
+      {"megatron-core", "distributed/param_and_grad_buffer.py: pad_end_of_bucket_if_needed"},
+      "one bucket: with gradient buckets that are reduced one by one each ends so, and there are a few more "
+      "such ends"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> elements;
+    Ratio<N> multiple;
+  };
+  static constexpr std::array<std::string_view, 2> symbols{"n", "a"};
+  static constexpr std::array<std::string_view, 2> inputs{"elements",
+                                                          "multiple that the buffer is padded to"};
+  template <class N>
+  static Ratio<N> eval(const In<N>& in) {
+    return ceil(in.elements / in.multiple) * in.multiple;
+  }
+  static constexpr std::array examples{Example<PaddedElements>{
+      {ratio(1000), ratio(384)}, 1152.0, "24 shards: lcm(24, 128) = 384, and three times that"}};
+};
+
 /// State of the whole model, all ranks together.
 struct StateTotal {
   static constexpr FormulaInfo info{"memory.state.total",

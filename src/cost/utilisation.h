@@ -19,7 +19,9 @@ struct ModelFlops {
       "compute.model_flops",
       "model FLOP of one step",
       {"kaplan2020", "sec. 2.1: 6 N a training token; attention counted apart"},
-      "backward is twice forward; causal attention halved; recomputation not counted"};
+      "backward is twice forward; recomputation not counted; a convention is what it counts as parameters and "
+      "as attention: causal halves it, korthikanti2022 (eq. 7) does not, chowdhery2022 (PaLM, appendix B) counts "
+      "the input embedding too"};
   template <class N>
   struct In {
     using Number = N;
@@ -41,64 +43,13 @@ struct ModelFlops {
       Example<ModelFlops>{{ratio(1e6), ratio(7e9), flops(0)}, 4.2e16, "6 x 7e9 x 1e6"},
       Example<ModelFlops>{{ratio(1), ratio(7504658432), flops(2147483648)},
                           51470401536.0,
-                          "llama3-8b, 8192 tokens: Megatron-Bridge's and MaxText's 51.5 GFLOP a token"}};
-};
-
-/// The same with every query meeting every key.
-struct FullAttentionFlops {
-  static constexpr FormulaInfo info{
-      "compute.model_flops.full_attention",
-      "model FLOP of one step, attention in full",
-      {"korthikanti2022", "appendix A, eq. 7: 72 B L s h^2 (1 + s/6h + V/12hL)"},
-      "no mask and no window is seen; recomputation not counted; equal to eq. 7 where the MLP is 4 h wide and "
-      "each head has its own keys"};
-  template <class N>
-  struct In {
-    using Number = N;
-    Ratio<N> tokens;
-    Ratio<N> matmul_parameters;
-    Flops<N> attention_forward;
-  };
-  static constexpr std::array<std::string_view, 3> symbols{"D", "N", "A"};
-  static constexpr std::array<std::string_view, 3> inputs{
-      "tokens", "matmul parameters: active parameters that take part in matrix products, head included",
-      "attention forward: of one token, all layers, not halved"};
-  template <class N>
-  static constexpr Flops<N> eval(const In<N>& in) {
-    return call<ModelFlops>(ModelFlops::In<N>{in.tokens, in.matmul_parameters, in.attention_forward});
-  }
-  static constexpr std::array examples{
-      Example<FullAttentionFlops>{{ratio(8192), ratio(22057844736), flops(2415919104)},
-                                  1143560812363776.0,
-                                  "eq. 7 with B 4, L 48, s 2048, h 6144, V 51200 (22B of table 3)"}};
-};
-
-/// The same with every parameter counted as if it multiplied.
-struct PalmFlops {
-  static constexpr FormulaInfo info{
-      "compute.model_flops.palm",
-      "model FLOP of one step, every parameter counted",
-      {"chowdhery2022", "appendix B: 6 N + 12 L H Q T a token"},
-      "the input embedding counts as a matrix product; no mask is seen; recomputation not counted"};
-  template <class N>
-  struct In {
-    using Number = N;
-    Ratio<N> tokens;
-    Ratio<N> parameters;
-    Flops<N> attention_forward;
-  };
-  static constexpr std::array<std::string_view, 3> symbols{"D", "N", "A"};
-  static constexpr std::array<std::string_view, 3> inputs{
-      "tokens", "active parameters, embeddings included",
-      "attention forward: of one token, all layers, not halved"};
-  template <class N>
-  static constexpr Flops<N> eval(const In<N>& in) {
-    return call<ModelFlops>(ModelFlops::In<N>{in.tokens, in.parameters, in.attention_forward});
-  }
-  static constexpr std::array examples{
-      Example<PalmFlops>{{ratio(1), ratio(8029995008), flops(4294967296)},
-                         61064871936.0,
-                         "llama3-8b, 8192 tokens: torchtitan's 61.0 GFLOP a token"}};
+                          "llama3-8b, 8192 tokens: Megatron-Bridge's and MaxText's 51.5 GFLOP a token"},
+      Example<ModelFlops>{{ratio(8192), ratio(22057844736), flops(2415919104)},
+                          1143560812363776.0,
+                          "korthikanti2022, eq. 7 with B 4, L 48, s 2048, h 6144, V 51200 (22B of table 3)"},
+      Example<ModelFlops>{{ratio(1), ratio(8029995008), flops(4294967296)},
+                          61064871936.0,
+                          "llama3-8b, 8192 tokens: torchtitan's 61.0 GFLOP a token, as PaLM counts"}};
 };
 
 /// FLOP that the hardware did, by Megatron-LM's count: whole layers run forward again, the head does not.
@@ -128,7 +79,7 @@ struct MegatronHardwareFlops {
     const auto again =
         named("layers forward again",
               in.tokens * in.recomputed * (in.layer_parameters * multiply_add + in.attention_forward));
-    return call<FullAttentionFlops>(typename FullAttentionFlops::template In<N>{
+    return call<ModelFlops>(typename ModelFlops::template In<N>{
                in.tokens, in.layer_parameters + in.head_parameters, in.attention_forward}) +
            again;
   }
@@ -163,8 +114,7 @@ struct SelectiveHardwareFlops {
       "attention forward: of one token, all layers, not halved"};
   template <class N>
   static constexpr Flops<N> eval(const In<N>& in) {
-    return call<FullAttentionFlops>(
-        FullAttentionFlops::In<N>{in.tokens, in.matmul_parameters, 2.0 * in.attention_forward});
+    return call<ModelFlops>(ModelFlops::In<N>{in.tokens, in.matmul_parameters, 2.0 * in.attention_forward});
   }
   static constexpr std::array examples{
       Example<SelectiveHardwareFlops>{{ratio(8192), ratio(22057844736), flops(2415919104)},

@@ -126,11 +126,21 @@ std::optional<Constraint> Estimator::broken_memory(const MemoryBreakdown<>& memo
   return std::nullopt;
 }
 
+std::optional<Constraint> Estimator::broken_memory(const Plan& plan, const MemoryBreakdown<>& memory) const {
+  if (const auto broken = broken_memory(memory)) return broken;
+  const auto& host = question_.cluster.host_memory;
+  if (host && plan.offload != 0 && host_need(plan) > host->value) return Constraint::kHostMemory;
+  return std::nullopt;
+}
+
 Outcome Estimator::estimate(const Plan& plan) const {
   if (auto illegal = space_.violation(plan)) return *illegal;
   int stage = 0;
   const MemoryBreakdown<> memory = fullest_memory<double>(plan, stage);
-  if (const auto broken = broken_memory(memory)) {
+  if (const auto broken = broken_memory(plan, memory)) {
+    if (*broken == Constraint::kHostMemory) {
+      return Violation{*broken, host_need(plan).raw(), question_.cluster.host_memory->value.raw(), "a node"};
+    }
     return Violation{*broken, memory.total().raw(), usable<double>().raw(), "stage " + std::to_string(stage)};
   }
   return complete(plan, memory, stage);

@@ -81,6 +81,10 @@ class Estimator {
   Bytes<> bytes_off_device() const;
   /// The memory constraint that a breakdown breaks, if any.
   std::optional<Constraint> broken_memory(const MemoryBreakdown<>& memory) const;
+  /// The same of a plan with that breakdown, the host's memory included where it is known.
+  std::optional<Constraint> broken_memory(const Plan& plan, const MemoryBreakdown<>& memory) const;
+  /// What a node whose ranks all hold the stage that offloads most keeps in its host's memory.
+  Bytes<> host_need(const Plan& plan) const;
 
   const LayerKinds& kinds() const { return kinds_; }
 
@@ -163,6 +167,8 @@ class Estimator {
   void add_offload(const Plan& plan, const Seconds<N>& forward, const Seconds<N>& backward,
                    TimeBreakdown<N>& time) const;
   double updated_parameters(const Plan& plan) const;
+  template <class N>
+  Ratio<N> padded(const Plan& plan, const Ratio<N>& parameters, std::int64_t shards) const;
   template <class N>
   void add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;
   template <class N>

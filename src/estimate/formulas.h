@@ -8,13 +8,14 @@
 #include "cost/collectives.h"
 #include "cost/compute.h"
 #include "cost/decode.h"
+#include "cost/framework_buffers.h"
 #include "cost/kernels.h"
 #include "cost/library_formulas.h"
+#include "cost/memory_counters.h"
 #include "cost/memory_peak.h"
 #include "cost/multi_token.h"
 #include "cost/offload.h"
 #include "cost/pipeline.h"
-#include "cost/pipeline_buffers.h"
 #include "cost/rails.h"
 #include "cost/schedules.h"
 #include "cost/state.h"
@@ -24,7 +25,7 @@
 namespace shardplan {
 
 using AllFormulas =
-    FormulaList<StateTerm, StateTotal, StateFloor, UsableMemory, MinimumGpus,                         //
+    FormulaList<StateTerm, PaddedElements, StateTotal, StateFloor, UsableMemory, MinimumGpus,         //
                 PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
                 SelectiveProductActivations, NormActivations, AttentionActivations, RecurrentActivations,
                 MlpActivations,
@@ -43,9 +44,9 @@ using AllFormulas =
                 TreeBandwidth, PipelineFill, OneShotBandwidth,
                 MultimemBandwidth,  //
                 GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime,
-                LaunchFloor, StragglerWait, OptimizerTime, ModelFlops, FullAttentionFlops, PalmFlops,
-                MegatronHardwareFlops, SelectiveHardwareFlops, FlopsUtilisation, FrozenModelFlops,  //
-                CollectiveOverhead, TokenExchange,                                                  //
+                LaunchFloor, StragglerWait, OptimizerTime, ModelFlops, MegatronHardwareFlops,
+                SelectiveHardwareFlops, FlopsUtilisation, FrozenModelFlops,  //
+                CollectiveOverhead, TokenExchange,                           //
                 PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble,
                 InFlightV, InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
                 KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead,

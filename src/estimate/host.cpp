@@ -86,6 +86,14 @@ HostMemory<N> Estimator::host_memory(const Plan& plan, int stage) const {
   return offload<N>(plan, stage, memory);
 }
 
+Bytes<> Estimator::host_need(const Plan& plan) const {
+  Bytes<> most;
+  if (plan.offload == 0) return most;
+  for (int stage = 0; stage < plan.pp; ++stage)
+    most = std::max(most, host_memory<double>(plan, stage).total());
+  return static_cast<double>(ranks_of_host()) * most;
+}
+
 double Estimator::updated_parameters(const Plan& plan) const {
   double expert = 0;
   const double dense = trained_parameters(plan, 0, expert);

@@ -1,6 +1,7 @@
 // Memory that a pipeline stage keeps: its state, and the activations of the micro-batches in flight.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <type_traits>
 
 #include "cost/activations_ops.h"
@@ -118,12 +119,29 @@ const Sourced<Bytes<>>& Estimator::gathered_weight() const {
                   : question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)].weight;
 }
 
+/// Elements of the flat buffer that `parameters` lie in where the optimizer's state is divided over `shards`.
+template <class N>
+Ratio<N> Estimator::padded(const Plan& plan, const Ratio<N>& parameters, std::int64_t shards) const {
+  const Framework::Buffers& buffers = question_.framework.buffers;
+  const double per_shard = buffers.shard_multiple.value.raw(), whole = buffers.bucket_multiple.value.raw();
+  const bool sharded = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].optimizer;
+  if (!sharded || per_shard * whole == 1) return parameters;
+  const auto multiple =
+      std::lcm(shards * static_cast<std::int64_t>(per_shard), static_cast<std::int64_t>(whole));
+  return call<PaddedElements>(typename PaddedElements::In<N>{
+      parameters, leaf<N>("multiple that the buffer is padded to", d(multiple),
+                          whole > 1 ? buffers.bucket_multiple.source : buffers.shard_multiple.source)});
+}
+
 template <class N>
 void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const {
   double expert_count = 0;
   const double dense_count = trained_parameters(plan, stage, expert_count);
-  const Ratio<N> dense = leaf<N>("dense parameters on the rank", dense_count, model_source_);
-  const Ratio<N> expert = leaf<N>("expert parameters on the rank", expert_count, model_source_);
+  const Ratio<N> dense = padded<N>(plan, leaf<N>("dense parameters on the rank", dense_count, model_source_),
+                                   dense_shard_group(plan).count);
+  const Ratio<N> expert =
+      padded<N>(plan, leaf<N>("expert parameters on the rank", expert_count, model_source_),
+                expert_shard_group(plan).count);
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
   const auto term = [&](const char* what, Bytes<> size, const Source& source, bool sharded) {

@@ -4,9 +4,10 @@
 #include <algorithm>
 
 #include "cost/activations_paper.h"
+#include "cost/framework_buffers.h"
+#include "cost/memory_counters.h"
 #include "cost/multi_token.h"
 #include "cost/pipeline.h"
-#include "cost/pipeline_buffers.h"
 #include "cost/state.h"
 #include "estimate/estimator.h"
 #include "estimate/plan_leaves.h"

@@ -2,6 +2,8 @@
 // totals are what the formulas give; how far each is from the measured peak is in the validation tables.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "estimate/estimator.h"
 #include "estimate/test_questions.h"
 
@@ -187,6 +189,26 @@ TEST(MemoryAccount, TermsOfOneExample) {
   EXPECT_DOUBLE_EQ(m[MemoryTerm::kActivations].raw(), 13501464576.0);
   EXPECT_DOUBLE_EQ(m[MemoryTerm::kTransient].raw(), 838860800.0);
   EXPECT_DOUBLE_EQ(m[MemoryTerm::kBuffers].raw(), 96 * kMiB + 1711276032.0 + 131072.0);
+}
+
+/// 3 shards: lcm(3, 128) = 384 elements in Megatron, 2 x 3 in DeepSpeed.
+TEST(MemoryAccountTest, FlatBuffersArePaddedWhereTheyAreSharded) {
+  const auto state = [](double bucket, double shard, std::int8_t stage) {
+    Question q = llama_slice(4096);
+    q.cluster = course_cluster(3);
+    q.framework.buffers.bucket_multiple = test_value(ratio(bucket));
+    q.framework.buffers.shard_multiple = test_value(ratio(shard));
+    Plan p;
+    p.dp = 3;
+    p.zero_stage = stage;
+    const Estimator estimator(q);
+    return estimator.stage_memory<double>(p, 0)[MemoryTerm::kWeights].raw() / 2;
+  };
+  const double plain = state(1, 1, 1);
+  EXPECT_EQ(state(128, 1, 0), plain) << "nothing is sharded";
+  EXPECT_DOUBLE_EQ(state(128, 1, 1), std::ceil(plain / 384) * 384);
+  EXPECT_DOUBLE_EQ(state(1, 2, 1), std::ceil(plain / 6) * 6);
+  EXPECT_LT(state(128, 1, 1), 1.001 * plain);
 }
 
 }  // namespace

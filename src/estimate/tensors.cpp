@@ -1,5 +1,5 @@
 // One entry for each tensor that the formulas of the memory account add up (cost/activations_ops.h,
-// cost/activations_paper.h, cost/memory_peak.h), in their order.
+// cost/activations_paper.h, cost/memory_peak.h, cost/framework_buffers.h), in their order.
 #include "estimate/tensors.h"
 
 #include <algorithm>

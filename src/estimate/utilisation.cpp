@@ -79,15 +79,14 @@ std::vector<Utilisation> Estimator::utilisations(const Plan& plan, Seconds<> ste
 
   const double full = token_work_.attention_full;
   const Flops<> attention = flops(full);
-  const Flops<> megatron =
-      call<FullAttentionFlops>(FullAttentionFlops::In<double>{tokens, matmul, attention});
+  const Flops<> megatron = call<ModelFlops>(ModelFlops::In<double>{tokens, matmul, attention});
   all.push_back({"full-attention",
                  "products, attention not halved; HFU: recomputation by Megatron-LM's count",
                  "Megatron-LM (arXiv:2104.04473, 2205.05198), NeMo to 25.07, DGX Cloud, BLOOM, InternEvo",
                  share(megatron, peak->value), share(megatron_hardware_flops(plan), peak->value)});
   const double parameters = question_.model.declared_parameters ? *question_.model.declared_parameters
                                                                 : d(count_parameters(question_.model).active);
-  const Flops<> palm = call<PalmFlops>(PalmFlops::In<double>{tokens, ratio(parameters), attention});
+  const Flops<> palm = call<ModelFlops>(ModelFlops::In<double>{tokens, ratio(parameters), attention});
   all.push_back({"palm",
                  "every parameter, input embedding too, attention not halved; HFU: a third more "
                  "where all layers are recomputed",
@@ -117,7 +116,7 @@ Flops<> Estimator::megatron_hardware_flops(const Plan& plan) const {
   const Ratio<> matmul = ratio(token_work_.matmul());
   const Flops<> products = tokens * flops(recomputed_flops_per_token(plan, token_work_.layers, 0));
   if (!plan.recompute.has(Module::kCoreAttention)) {
-    return call<FullAttentionFlops>(FullAttentionFlops::In<double>{tokens, matmul, attention}) + products;
+    return call<ModelFlops>(ModelFlops::In<double>{tokens, matmul, attention}) + products;
   }
   return call<SelectiveHardwareFlops>(SelectiveHardwareFlops::In<double>{tokens, matmul, attention}) +
          products;

@@ -95,8 +95,8 @@ std::string zero_rule(const Framework& framework, const Plan& p) {
 
 const char* name(Constraint constraint) {
   static constexpr std::array<const char*, kConstraintCount> kNames{
-      "gpu_count", "heads", "widths", "layers",      "sequence", "experts",   "batch",
-      "schedule",  "zero",  "state",  "activations", "logits",   "transients"};
+      "gpu_count", "heads", "widths", "layers",      "sequence", "experts",    "batch",
+      "schedule",  "zero",  "state",  "activations", "logits",   "transients", "host_memory"};
   return kNames[static_cast<std::size_t>(constraint)];
 }
 

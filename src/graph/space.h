@@ -33,8 +33,9 @@ enum class Constraint {
   kActivations,  // memory: with activations
   kLogits,       // memory: with logits and loss
   kTransients,   // memory: with working buffers
+  kHostMemory,   // memory: what a node's ranks offload exceeds what its host has
 };
-inline constexpr int kConstraintCount = 13;
+inline constexpr int kConstraintCount = 14;
 const char* name(Constraint constraint);
 
 struct Violation {

@@ -17,6 +17,7 @@ struct Limits {
 
 inline constexpr std::int64_t kGpusMax = 1 << 24;
 inline constexpr Limits kMemoryLimits{64.0 * 1048576.0, 64.0 * 1099511627776.0};
+inline constexpr Limits kHostMemoryLimits{1.0, 1024.0 * 1099511627776.0};
 inline constexpr Limits kReserveLimits{0.0, 64.0 * 1099511627776.0};
 inline constexpr Limits kMemoryBandwidthLimits{10e9, 1e15};
 inline constexpr Limits kBandwidthLimits{1e6, 1e15};

@@ -15,6 +15,7 @@ double sequences(const Plan& p) { return static_cast<double>(p.dp) * p.micro_bat
 void miss(Census& census, const Plan& plan, const MemoryBreakdown<>& memory, int stage, Constraint broken,
           Bytes<> usable) {
   ++census.rejected[static_cast<std::size_t>(broken)];
+  if (broken == Constraint::kHostMemory) return;  // it is not the device that misses
   const Bytes<> shortfall = memory.total() - usable;
   if (census.nearest_miss && census.nearest_miss->shortfall <= shortfall) return;
   census.nearest_miss = NearestMiss{plan, memory, stage, broken, shortfall};
@@ -36,7 +37,7 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::siz
   result.census.considered = estimator.space().for_each(fixed, [&](const Plan& plan) {
     int stage = 0;
     const MemoryBreakdown<> memory = estimator.fullest_memory<double>(plan, stage);
-    if (const auto broken = estimator.broken_memory(memory)) {
+    if (const auto broken = estimator.broken_memory(plan, memory)) {
       miss(result.census, plan, memory, stage, *broken, usable);
       return;
     }
