@@ -55,9 +55,9 @@ int run(Typed& typed, const Output& output) {
   if (!told) return output.error(told.error());
   const Estimator estimator(told->question);
   const bool suggest = typed.suggest || typed.top.has_value();
-  const MemoryAnswer answer =
-      memory_answer(estimator, told->plan, told->question.fixed,
-                    suggest ? typed.top.value_or(kSuggestions) : 0, catalog().evidence);
+  const MemoryAnswer answer = memory_answer(estimator, told->plan, told->question.fixed,
+                                            suggest ? typed.top.value_or(kSuggestions) : 0,
+                                            catalog().evidence, catalog().quantized_bases);
   std::string text = memory_text(told->question, answer, told->assumed);
   Json json = memory_answer_json(told->question, answer, told->assumed);
   if (typed.explain) {

@@ -56,7 +56,7 @@ int run(Typed& typed, const Output& output) {
   const Result<ToldLayout> told = told_layout(typed.spec);
   if (!told) return output.error(told.error());
   const Estimator estimator(told->question);
-  const OomAnswer answer = oom_answer(*message, estimator, told->plan);
+  const OomAnswer answer = oom_answer(*message, estimator, told->plan, catalog().quantized_bases);
   return output.answer(oom_text(answer, told->assumed), oom_json(answer, told->assumed), answer.solved());
 }
 

@@ -47,6 +47,7 @@ struct QuantityForm {
 };
 constexpr QuantityForm<Bytes<>> kMemoryForm{parse_bytes, kMemoryLimits, "79.2GiB"};
 constexpr QuantityForm<Bytes<>> kReserveForm{parse_bytes, kReserveLimits, "4GiB"};
+constexpr QuantityForm<Bytes<>> kHostMemoryForm{parse_bytes, kHostMemoryLimits, "2TiB"};
 constexpr QuantityForm<BytesPerSecond<>> kMemoryRateForm{parse_bandwidth, kMemoryBandwidthLimits, "3.35TB/s"};
 constexpr QuantityForm<BytesPerSecond<>> kRateForm{parse_bandwidth, kBandwidthLimits, "400Gbit/s"};
 constexpr QuantityForm<Seconds<>> kLatencyForm{parse_seconds, kLatencyLimits, "15us"};
@@ -275,7 +276,8 @@ void complete_scale_up(Cluster& cluster) {
 }
 
 Cluster read_cluster(const Reader& reader, const JsonNode& root, std::optional<std::int64_t> gpus) {
-  root.allow_only({"name", "description", "gpus", "device", "tiers", "reserve", "reserve_bytes"});
+  root.allow_only({"name", "description", "gpus", "device", "tiers", "reserve", "reserve_bytes",
+                   "host_memory", "host_memory_bytes"});
   Cluster cluster;
   cluster.name = printable(root.find("name") ? root.find("name").text() : reader.document);
   if (const JsonNode description = root.find("description")) description.text();
@@ -305,6 +307,7 @@ Cluster read_cluster(const Reader& reader, const JsonNode& root, std::optional<s
     cluster.reserve_share = {ratio(0), reserve->source};
     cluster.assumed.pop_back();
   }
+  cluster.host_memory = read_optional(reader, root, "host_memory", "host_memory_bytes", kHostMemoryForm);
   return cluster;
 }
 

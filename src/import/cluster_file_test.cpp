@@ -79,6 +79,17 @@ TEST(ClusterFile, TheExampleOfTheDocumentIsReadAndMixesCatalogAndOwnFigures) {
   EXPECT_NE(page_text.str().find(text.str()), std::string::npos) << "the page shows the example as it is";
 }
 
+TEST(ClusterFile, HostMemoryOfANode) {
+  EXPECT_FALSE(read(kOwnDevice)->host_memory);
+  std::string text = kOwnDevice;
+  text.insert(text.rfind('}'), R"(, "host_memory": "2TiB")");
+  const Result<Cluster> c = read(text);
+  ASSERT_TRUE(c) << c.error().message;
+  EXPECT_EQ(c->host_memory->value, gibibytes(2048));
+  EXPECT_EQ(c->host_memory->source.ref, "host_memory");
+  EXPECT_EQ(error_with(R"("reserve": "4GiB")", R"("host_memory": "none")").code, "bad_unit");
+}
+
 TEST(ClusterFile, DefaultsAreSaid) {
   const Result<Cluster> c = read(R"({"device": {"memory_bytes": 64e9, "memory_bandwidth": "2TB/s",
     "peak_flops": {"bf16": 300e12}},

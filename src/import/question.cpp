@@ -39,6 +39,7 @@ constexpr std::array kFlags{
     QuestionFlag{"--latency-intra", &Spec::latency_intra, "latency inside a node, us"},
     QuestionFlag{"--latency-inter", &Spec::latency_inter, "latency between nodes, us"},
     QuestionFlag{"--reserve", &Spec::reserve, "memory held back on each GPU, GiB"},
+    QuestionFlag{"--host-memory", &Spec::host_memory, "memory of a node's host that may be filled, GiB"},
     QuestionFlag{"--seq", &Spec::seq, "sequence, tokens"},
     QuestionFlag{"--global-batch", &Spec::global_batch, "batch of a step: sequences, or tokens as 4Mtok"},
     QuestionFlag{
@@ -235,22 +236,28 @@ void read_workload(FlagReader& flags, Purpose purpose, Question& q) {
   }
 }
 
+/// `memory` of the generic accounting takes the closed forms that go with it, which are the papers' too; what
+/// a named framework keeps is counted op by op, as everything but `memory` counts.
+ActivationModel usual_activation_model(Purpose purpose, const Question& q) {
+  return purpose == Purpose::kMemory && q.framework.name == kDefaultFramework ? ActivationModel::kPaper
+                                                                              : ActivationModel::kOps;
+}
+
 void read_activation_model(FlagReader& flags, Purpose purpose, Question& q) {
-  q.activations = purpose == Purpose::kMemory ? ActivationModel::kPaper : ActivationModel::kOps;
+  q.activations = usual_activation_model(purpose, q);
   // The closed forms know whole layers and the attention core only.
   const bool modules = q.fixed.recompute && q.fixed.recompute->kind == Recompute::Kind::kModules &&
                        *q.fixed.recompute != Recompute::kSelective;
   const std::string unknown = modules ? "recomputed modules" : beyond_closed_forms(q);
-  if (!unknown.empty() && purpose == Purpose::kMemory && !flags.told(&Spec::activation_model)) {
-    q.activations = ActivationModel::kOps;
-    q.assumed.emplace_back("activations op by op: the closed forms of the paper know no " + unknown);
-    return;
-  }
   if (!flags.told(&Spec::activation_model)) {
+    const bool paper = q.activations == ActivationModel::kPaper;
+    if (paper && !unknown.empty()) q.activations = ActivationModel::kOps;
     q.assumed.emplace_back(
-        purpose == Purpose::kMemory
-            ? "activations by the paper's closed forms, which know no working buffers (--activations ops counts both)"
-            : "activations op by op, with fused attention");
+        !paper ? "activations op by op, with fused attention"
+        : unknown.empty()
+            ? "activations by the paper's closed forms, which know no working buffers (--activations ops "
+              "counts both, as plan does)"
+            : "activations op by op: the closed forms of the paper know no " + unknown);
     return;
   }
   const std::string key = name_key(*flags.text(&Spec::activation_model));

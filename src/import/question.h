@@ -35,7 +35,7 @@ struct QuestionSpec {
   using Flag = std::optional<std::string>;
   Flag model, preset, params, layers, hidden, heads, kv_heads, ffn, vocab, head_dim;
   Flag cluster, gpu, gpus, gpus_per_node, hbm, hbm_bw, peak_tflops;
-  Flag bw_intra, bw_inter, latency_intra, latency_inter, reserve;
+  Flag bw_intra, bw_inter, latency_intra, latency_inter, reserve, host_memory;
   Flag seq, global_batch, precision, optimizer, framework, critical_batch, activation_model;
   Flag dp, tp, pp, cp, ep, etp, zero, micro_batch, interleave, schedule, recompute, sp;
   Flag shard_group, offload, lora, quantized_base, expert_imbalance, capacity_factor;

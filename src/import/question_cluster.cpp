@@ -191,6 +191,8 @@ Result<Cluster> build_cluster(const QuestionSpec& spec, const Catalog& catalog,
                  "less than the memory of a GPU");
     }
   }
+  if (const auto host = flags.gibibytes_of(&Spec::host_memory, kHostMemoryLimits))
+    cluster.host_memory = {*host, user_source("--host-memory")};
   if (!flags.error() && !(cluster.usable() > bytes(0))) {
     flags.fail(&Spec::hbm, "out_of_range",
                "the reserve of " + format(cluster.reserve()) + " leaves nothing of " +

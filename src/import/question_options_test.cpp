@@ -63,6 +63,24 @@ TEST(QuestionOptions, OffloadAndShardGroup) {
   EXPECT_EQ(code_at({{"--shard-group", "1"}}), "--shard-group out_of_range");
 }
 
+TEST(QuestionOptions, HostMemory) {
+  EXPECT_FALSE(question({}).cluster.host_memory) << "no catalog has one";
+  const auto host = question({{"--host-memory", "2048"}}).cluster.host_memory;
+  ASSERT_TRUE(host);
+  EXPECT_EQ(host->value, gibibytes(2048));
+  EXPECT_EQ(host->source.kind, SourceKind::kUser);
+  EXPECT_EQ(question({{"--host-memory", "2TB"}}).cluster.host_memory->value, gigabytes(2000));
+  EXPECT_EQ(code_at({{"--host-memory", "0"}}), "--host-memory out_of_range");
+}
+
+TEST(QuestionOptions, ActivationsByTheAccountThatGoesWithTheFramework) {
+  EXPECT_EQ(question({}, Purpose::kMemory).activations, ActivationModel::kPaper);
+  EXPECT_EQ(question({}, Purpose::kPlan).activations, ActivationModel::kOps);
+  EXPECT_EQ(question({{"--framework", "nanotron"}}, Purpose::kMemory).activations, ActivationModel::kOps);
+  const Question told = question({{"--framework", "nanotron"}, {"--activations", "paper"}}, Purpose::kMemory);
+  EXPECT_EQ(told.activations, ActivationModel::kPaper);
+}
+
 TEST(QuestionOptions, ExpertLoadNeedsExperts) {
   EXPECT_EQ(code_at({{"--expert-imbalance", "1.5"}}), "--expert-imbalance unsupported");
   EXPECT_EQ(code_at({{"--capacity-factor", "0.5"}}), "--capacity-factor out_of_range");

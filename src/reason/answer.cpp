@@ -73,7 +73,15 @@ std::optional<Violation> why_illegal(const Question& q, const FixedAxes& fixed) 
   plan.ep = fixed.ep.value_or(1);
   plan.etp = fixed.etp.value_or(1);
   plan.micro_batch = fixed.micro_batch.value_or(1);
-  plan.zero_stage = fixed.zero_stage.value_or(0);
+  plan.offload = fixed.offload.value_or(0);
+  plan.shard_group = fixed.shard_group.value_or(0);
+  // A group to shard over needs a stage that shards.
+  const auto& stages = q.framework.zero;
+  std::int8_t stage = 0;
+  if (plan.shard_group > 0) {
+    while (stage < 3 && (stage == 0 || !stages[static_cast<std::size_t>(stage)].allowed)) ++stage;
+  }
+  plan.zero_stage = fixed.zero_stage.value_or(stage);
   plan.schedule = fixed.schedule.value_or(plan.interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
   plan.sequence_parallel = fixed.sequence_parallel.value_or(plan.tp > 1);
   const std::int64_t rest = std::int64_t{plan.tp} * plan.pp * plan.cp;
@@ -82,7 +90,8 @@ std::optional<Violation> why_illegal(const Question& q, const FixedAxes& fixed) 
   plan.grad_accumulation =
       batch > 0 ? static_cast<std::int32_t>(std::max<std::int64_t>(1, batch / each)) : plan.pp;
   if (auto violation = space.violation(plan)) return violation;
-  return Violation{Constraint::kBatch, 0, 0, "no degrees of the other axes go with those that were told"};
+  return Violation{plan.shard_group > 0 ? Constraint::kZero : Constraint::kBatch, 0, 0,
+                   "no degrees of the other axes go with those that were told"};
 }
 
 }  // namespace shardplan

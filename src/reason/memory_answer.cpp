@@ -7,6 +7,30 @@
 
 namespace shardplan {
 
+namespace {
+
+/// What the allocator would hold less of if it mapped blocks page by page.
+std::optional<Bytes<>> joined_by_expandable_segments(const Estimator& estimator, const Plan& plan,
+                                                     const MemoryAccount& now) {
+  Question question = estimator.question();
+  if (question.workload.expandable_segments || question.activations == ActivationModel::kPaper)
+    return std::nullopt;
+  question.workload.expandable_segments = true;
+  const Bytes<> then =
+      Estimator(question).memory_peaks<double>(plan, static_cast<int>(now.fullest), now.worst()).reserved;
+  const Bytes<> freed = now.peaks[now.fullest].reserved - then;
+  return freed > bytes(0) ? std::optional(freed) : std::nullopt;
+}
+
+Bytes<> total_op_by_op(const Estimator& estimator, const Plan& plan) {
+  Question question = estimator.question();
+  question.activations = ActivationModel::kOps;
+  int stage = 0;
+  return Estimator(question).fullest_memory<double>(plan, stage).total();
+}
+
+}  // namespace
+
 Floor state_floor(const Estimator& estimator) {
   const Cluster& cluster = estimator.question().cluster;
   Floor floor;
@@ -29,14 +53,16 @@ std::vector<MemoryAccount> memory_accounts(const Estimator& estimator, const Sea
 }
 
 MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const FixedAxes& fixed,
-                           std::size_t suggest, const Evidence& evidence) {
+                           std::size_t suggest, const Evidence& evidence,
+                           std::span<const BlockFormat> bases) {
   MemoryAnswer answer;
   answer.plan = plan;
   answer.count = count_parameters(estimator.question().model);
   answer.parameters = estimator.parameters();
   answer.trained = estimator.trained_parameters();
   answer.memory = estimator.memory_account(plan);
-  answer.broken = estimator.broken_memory(answer.memory.worst());
+  answer.broken = estimator.broken_memory(plan, answer.memory.worst());
+  answer.host = estimator.host_need(plan);
   const Question& question = estimator.question();
   // The closed forms of the paper were compared with no run, nor was anything frozen or offloaded.
   const bool compared = question.activations == ActivationModel::kOps &&
@@ -44,12 +70,18 @@ MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const F
   const ErrorBand* band =
       compared ? find_band(evidence, kMemoryBand, question.framework.name, question.cluster.device) : nullptr;
   if (band != nullptr) answer.band = *band;
-  answer.verdict = verdict_of(answer.memory.worst().total(), answer.memory.usable, band);
+  const Bytes<> total = answer.memory.worst().total(), usable = answer.memory.usable;
+  answer.verdict = answer.broken == Constraint::kHostMemory ? Verdict::kNo : verdict_of(total, usable, band);
   answer.fits = answer.verdict != Verdict::kNo;
   constexpr std::size_t kLargest = 3;
   answer.largest = largest(estimator.tensors(plan, static_cast<int>(answer.memory.fullest)), kLargest);
-  if (answer.broken)
-    answer.remedies = remedies(estimator, plan, answer.memory.worst().total() - answer.memory.usable);
+  if (answer.verdict != Verdict::kFits && answer.broken != Constraint::kHostMemory) {
+    // Of a tight plan, enough that the band's far end fits too.
+    const double band_end = answer.verdict == Verdict::kTight ? band->high_ratio : 1;
+    answer.remedies = remedies(estimator, plan, total - usable / ratio(band_end), bases);
+    answer.joined = joined_by_expandable_segments(estimator, plan, answer.memory);
+  }
+  answer.total_ops = total_op_by_op(estimator, plan);
   answer.layer_paper = estimator.layer_activations<double>(plan, 0, ActivationModel::kPaper);
   answer.layer_ops = estimator.layer_activations<double>(plan, 0, ActivationModel::kOps);
   answer.floor = state_floor(estimator);

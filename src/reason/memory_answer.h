@@ -37,8 +37,13 @@ struct MemoryAnswer {
   bool fits = false;              // tight included
   std::optional<ErrorBand> band;  // of the total; none where no run of this kind was measured
   std::vector<Tensor> largest;    // of the fullest stage, by what they hold at the peak
-  std::vector<Remedy> remedies;   // where it does not fit: what would make it
+  std::vector<Remedy> remedies;   // where it does not fit: what would make it; where it is tight: for sure
   std::optional<Constraint> broken;
+  Bytes<> total_ops;  // of the fullest stage, op by op whatever the question asks for
+  Bytes<> host;       // what a node keeps in its host's memory
+  /// Where it does not clearly fit and the setting is off: the reserved peak less that with expandable
+  /// segments.
+  std::optional<Bytes<>> joined;
   Bytes<> layer_paper, layer_ops;  // what one layer of the first kind keeps for one micro-batch
   Floor floor;
   std::optional<SmallestCluster> smallest;  // where it does not fit
@@ -52,8 +57,9 @@ Floor state_floor(const Estimator& estimator);
 /// Of the best plan, then of the runners-up.
 std::vector<MemoryAccount> memory_accounts(const Estimator& estimator, const SearchResult& result);
 
-/// `suggest` = how many layouts that fit to list, 0 = none.
+/// `suggest` = how many layouts that fit to list, 0 = none. `bases` as remedies() takes them.
 MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const FixedAxes& fixed,
-                           std::size_t suggest, const Evidence& evidence = {});
+                           std::size_t suggest, const Evidence& evidence = {},
+                           std::span<const BlockFormat> bases = {});
 
 }  // namespace shardplan

@@ -138,5 +138,24 @@ TEST(Memory, StagesOfUnequalLayersAndEdges) {
   EXPECT_GT(estimator.stage_memory<double>(p, 2)[MemoryTerm::kLogits].raw(), 0);
 }
 
+TEST(Memory, ATightPlanIsToldWhatMakesItSure) {
+  Question q = llama3_8b_question(4096, 16);
+  q.activations = ActivationModel::kOps;
+  q.framework.name = "megatron";
+  const Estimator estimator(q);
+  Plan p;
+  p.dp = 16;
+  p.zero_stage = 1;
+  const Bytes<> total = estimator.memory_account(p).worst().total(), usable = estimator.usable<double>();
+  // A band that reaches just beyond what is usable.
+  const double high = 1.01 * (usable / total).raw();
+  const Evidence evidence{{{kMemoryBand, "framework", "megatron", 99, 0.9, high}}, {}};
+  const MemoryAnswer a = memory_answer(estimator, p, {}, 0, evidence);
+  EXPECT_EQ(a.verdict, Verdict::kTight);
+  EXPECT_TRUE(a.fits);
+  ASSERT_FALSE(a.remedies.empty());
+  for (const Remedy& r : a.remedies) EXPECT_LE(high * r.memory, usable * 1.000001) << r.change;
+}
+
 }  // namespace
 }  // namespace shardplan

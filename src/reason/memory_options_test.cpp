@@ -145,6 +145,27 @@ TEST(Offload, HostMemoryAsUsersMetIt) {
   EXPECT_NEAR(8 * host("llama2-13b").total().raw() / kGB, 211.8 * 13.016 / 13.265, 0.01 * 211.8);
 }
 
+TEST(Offload, AHostThatHasNoRoomIsANo) {
+  const auto answer = [](const char* gib) {
+    Flags flags{{&Spec::preset, "llama3-8b"}, {&Spec::gpu, "a100-80gb-sxm"},
+                {&Spec::gpus, "8"},           {&Spec::framework, "deepspeed"},
+                {&Spec::recompute, "full"},   {&Spec::offload, "optimizer"}};
+    if (gib != nullptr) flags.emplace_back(&Spec::host_memory, gib);
+    const Question q = question_of(flags);
+    const Result<MemoryPlan> layout = default_memory_plan(q);
+    return memory_answer(Estimator(q), layout->plan, q.fixed, 1);
+  };
+  const MemoryAnswer unchecked = answer(nullptr), enough = answer("256"), small = answer("64");
+  // 16 bytes of 8.03 B parameters: fp32 master, moments and gradients.
+  EXPECT_NEAR(unchecked.host.raw() / kGB, 128.5, 0.1);
+  EXPECT_TRUE(unchecked.fits) << "a need that is stated is not a limit";
+  EXPECT_TRUE(enough.fits);
+  EXPECT_EQ(small.verdict, Verdict::kNo);
+  EXPECT_EQ(small.broken, Constraint::kHostMemory);
+  EXPECT_FALSE(small.suggestions.best);
+  EXPECT_GT(small.suggestions.census.rejected[static_cast<std::size_t>(Constraint::kHostMemory)], 0);
+}
+
 TEST(Offload, WhatLeavesTheDeviceIsOnTheHost) {
   const Flags flags{{&Spec::preset, "llama3-8b"},
                     {&Spec::gpu, "a100-80gb-sxm"},

@@ -86,7 +86,8 @@ OomAnswer oom_answer(const OutOfMemory& message) {
   return answer;
 }
 
-OomAnswer oom_answer(const OutOfMemory& message, const Estimator& estimator, const Plan& plan) {
+OomAnswer oom_answer(const OutOfMemory& message, const Estimator& estimator, const Plan& plan,
+                     std::span<const BlockFormat> bases) {
   OomAnswer answer = oom_answer(message);
   OomAnswer::Run& run = answer.run.emplace();
   run.plan = plan;
@@ -95,7 +96,7 @@ OomAnswer oom_answer(const OutOfMemory& message, const Estimator& estimator, con
   run.matches = matches_of(message.requested, all);
   if (run.matches.empty()) run.nearest = nearest_to(message.requested, all);
   if (!message.fragmentation())
-    run.remedies = remedies(estimator, plan, message.shortage().value_or(message.requested));
+    run.remedies = remedies(estimator, plan, message.shortage().value_or(message.requested), bases);
   return answer;
 }
 

@@ -33,7 +33,7 @@ struct OomAnswer {
     std::vector<Remedy> remedies;      // empty where fragmentation is the reason
   };
   std::optional<Run> run;
-  bool solved() const { return !run || message.enough_in_pieces() || !run->remedies.empty(); }
+  bool solved() const { return !run || message.enough_in_pieces() || keeps_training(run->remedies); }
 };
 
 /// What the caching allocator asks the device for when it has no block for a tensor: what the message prints.
@@ -44,6 +44,7 @@ std::optional<Bytes<>> shared_by_tensors_up_to(Bytes<> block);
 bool has_printed_size(Bytes<> tensor, Bytes<> requested);
 
 OomAnswer oom_answer(const OutOfMemory& message);
-OomAnswer oom_answer(const OutOfMemory& message, const Estimator& estimator, const Plan& plan);
+OomAnswer oom_answer(const OutOfMemory& message, const Estimator& estimator, const Plan& plan,
+                     std::span<const BlockFormat> bases = {});
 
 }  // namespace shardplan

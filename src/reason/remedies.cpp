@@ -48,11 +48,8 @@ class Neighbours {
       keep(p);
     }
     for (const Degree degree : {&Plan::tp, &Plan::pp, &Plan::cp}) double_degree(degree);
-    for (int stage = plan.zero_stage + 1; stage <= 3; ++stage) {
-      Plan p = plan;
-      p.zero_stage = static_cast<std::int8_t>(stage);
-      keep(p);
-    }
+    shard_more();
+    keep_on_host();
     Plan p = plan;
     p.ep *= 2;
     keep(p);
@@ -72,6 +69,41 @@ class Neighbours {
     Plan p = plan_;
     p.micro_batch /= parts;
     if (accumulates(p, parts)) keep(p);
+  }
+
+  /// A higher stage over all replicas, or inside a node, where gathering does not cross the network; or more
+  /// ranks to share what is sharded.
+  void shard_more() {
+    const std::int32_t replicas = plan_.dp * plan_.cp;
+    const auto node = static_cast<std::int32_t>(estimator_.ranks_of_host());
+    for (int stage = plan_.zero_stage + 1; stage <= 3; ++stage) {
+      Plan p = plan_;
+      p.zero_stage = static_cast<std::int8_t>(stage);
+      keep(p);
+      p.shard_group = node;
+      if (plan_.shard_group == 0 && node > 1 && node < replicas) keep(p);
+    }
+    if (plan_.shard_group == 0) return;
+    Plan p = plan_;
+    p.shard_group = 0;
+    keep(p);
+    p.shard_group = 2 * plan_.shard_group;
+    if (p.shard_group < replicas) keep(p);
+  }
+
+  /// The framework and the host must be able to; a host whose memory is not told is taken to be.
+  void keep_on_host() {
+    const Cluster& cluster = estimator_.question().cluster;
+    if (!cluster.device.pcie_bandwidth) return;
+    constexpr auto kBit = [](Offload what) { return static_cast<std::uint8_t>(what); };
+    const std::uint8_t state = kBit(Offload::kOptimizer);
+    for (const std::uint8_t more : {state, static_cast<std::uint8_t>(state | kBit(Offload::kParameters)),
+                                    kBit(Offload::kActivations)}) {
+      Plan p = plan_;
+      p.offload |= more;
+      if (p == plan_ || estimator_.space().first_broken(p)) continue;
+      if (!cluster.host_memory || estimator_.host_need(p) <= cluster.host_memory->value) keep(p);
+    }
   }
 
   /// The same batch in so many times the micro-batches; false where nobody counts that far.
@@ -98,44 +130,120 @@ class Neighbours {
   std::set<Plan> plans_;
 };
 
+/// 0 = all replicas are one group.
+std::string group_words(const Plan& plan) {
+  return plan.shard_group == 0 ? "all" : std::to_string(plan.shard_group);
+}
+
 Bytes<> fullest_total(const Estimator& estimator, const Plan& plan) {
   int stage = 0;
   return estimator.fullest_memory<double>(plan, stage).total();
 }
 
-std::vector<Remedy> those_that_free(const Estimator& estimator, const Plan& from, Bytes<> needed,
-                                    const std::set<Plan>& plans) {
-  const Bytes<> now = fullest_total(estimator, from);
-  const Seconds<> step = estimator.time<double>(from).total();
-  std::vector<Remedy> found;
-  for (const Plan& plan : plans) {
-    const Bytes<> memory = fullest_total(estimator, plan);
-    if (!(now > memory) || now - memory < needed) continue;
-    found.push_back(
-        {change_words(from, plan), plan, memory, now - memory, estimator.time<double>(plan).total() / step});
-  }
-  std::sort(found.begin(), found.end(), [](const Remedy& a, const Remedy& b) {
-    if (!(a.step == b.step)) return a.step < b.step;
-    return a.memory == b.memory ? a.plan < b.plan : a.memory < b.memory;
-  });
+/// What a remedy is held against.
+struct Before {
+  Bytes<> memory, needed;
+  Seconds<> step;
+};
+
+/// Nothing where it does not free enough.
+std::optional<Remedy> remedy(const Before& before, const Estimator& estimator, const Plan& plan) {
+  const Bytes<> memory = fullest_total(estimator, plan);
+  if (!(before.memory > memory) || before.memory - memory < before.needed) return std::nullopt;
+  Remedy found{.change = {}, .plan = plan, .memory = memory, .freed = before.memory - memory, .step = {}};
+  found.step = estimator.time<double>(plan).total() / before.step;
+  found.host = estimator.host_need(plan);
   return found;
+}
+
+void add_plans(const Before& before, const Estimator& estimator, const Plan& from,
+               const std::set<Plan>& plans, std::vector<Remedy>& found) {
+  for (const Plan& plan : plans) {
+    auto one = remedy(before, estimator, plan);
+    if (!one) continue;
+    one->change = change_words(from, plan);
+    found.push_back(*one);
+  }
+}
+
+/// Another question for the same plan.
+struct Variant {
+  std::string change;
+  Question question;
+};
+
+// Rank of the adapters that are proposed: PEFT's examples take 8 to 64, and the choice moves little memory.
+constexpr std::int64_t kAdapterRank = 16;
+
+std::vector<Variant> variants(const Question& question, std::span<const BlockFormat> bases) {
+  std::vector<Variant> all;
+  const auto add = [&](const std::string& change) -> Training& {
+    return all.emplace_back(Variant{change, question}).question.workload;
+  };
+  const Training& now = question.workload;
+  const std::string optimizer = std::string("optimizer ") + name(now.optimizer) + " to ";
+  if (now.optimizer == Optimizer::kAdamW)
+    add(optimizer + name(Optimizer::kAdamW8bit)).optimizer = Optimizer::kAdamW8bit;
+  // The closed forms know neither narrower inputs nor frozen weights.
+  if (question.activations == ActivationModel::kPaper) return all;
+  const auto fp8 = static_cast<std::size_t>(PrecisionRecipe::kFp8);
+  const bool wide = now.precision() == Precision::kBf16 || now.precision() == Precision::kFp16;
+  if (wide && question.cluster.device.peak[static_cast<std::size_t>(Precision::kFp8)] &&
+      question.framework.buffers.quantized[fp8].product_input.value > bytes(0)) {
+    add(std::string("precision ") + name(now.recipe) + " to " + name(PrecisionRecipe::kFp8)).recipe =
+        PrecisionRecipe::kFp8;
+  }
+  if (now.adapters.rank > 0) return all;
+  const Adapters adapters{.rank = kAdapterRank, .targets = targets::kAll, .base = {}};
+  const std::string only = "adapters of rank " + std::to_string(kAdapterRank) + " trained alone";
+  add(only).adapters = adapters;
+  for (const BlockFormat& base : bases) {
+    Adapters& quantized = add(only + ", base in " + base.name).adapters;
+    quantized = adapters;
+    quantized.base = base;
+  }
+  return all;
+}
+
+bool before_in_order(const Remedy& a, const Remedy& b) {
+  if (a.changes_training != b.changes_training) return b.changes_training;
+  if (!(a.step == b.step)) return a.step < b.step;
+  if (!(a.memory == b.memory)) return a.memory < b.memory;
+  return a.plan == b.plan ? a.change < b.change : a.plan < b.plan;
 }
 
 }  // namespace
 
-std::vector<Remedy> remedies(const Estimator& estimator, const Plan& plan, Bytes<> needed) {
+std::vector<Remedy> remedies(const Estimator& estimator, const Plan& plan, Bytes<> needed,
+                             std::span<const BlockFormat> bases) {
+  const Before before{fullest_total(estimator, plan), needed, estimator.time<double>(plan).total()};
   const Neighbours nearest(estimator, plan);
   const std::set<Plan>& single = nearest.plans();
-  std::vector<Remedy> found = those_that_free(estimator, plan, needed, single);
-  if (!found.empty()) return found;
-  std::set<Plan> pairs;
-  for (const Plan& first : single) {
-    const Neighbours further(estimator, first);
-    for (const Plan& second : further.plans()) {
-      if (second != plan && !single.contains(second)) pairs.insert(second);
+  std::vector<Remedy> found;
+  add_plans(before, estimator, plan, single, found);
+  if (found.empty()) {
+    std::set<Plan> pairs;
+    for (const Plan& first : single) {
+      const Neighbours further(estimator, first);
+      for (const Plan& second : further.plans()) {
+        if (second != plan && !single.contains(second)) pairs.insert(second);
+      }
     }
+    add_plans(before, estimator, plan, pairs, found);
   }
-  return those_that_free(estimator, plan, needed, pairs);
+  for (const Variant& variant : variants(estimator.question(), bases)) {
+    auto one = remedy(before, Estimator(variant.question), plan);
+    if (!one) continue;
+    one->change = variant.change;
+    one->changes_training = true;
+    found.push_back(*one);
+  }
+  std::sort(found.begin(), found.end(), before_in_order);
+  return found;
+}
+
+bool keeps_training(const std::vector<Remedy>& remedies) {
+  return std::any_of(remedies.begin(), remedies.end(), [](const Remedy& r) { return !r.changes_training; });
 }
 
 std::string change_words(const Plan& from, const Plan& to) {
@@ -158,6 +266,8 @@ std::string change_words(const Plan& from, const Plan& to) {
   degree("interleave", &Plan::interleave);
   changed("schedule", name(from.schedule), name(to.schedule));
   changed("zero", std::to_string(from.zero_stage), std::to_string(to.zero_stage));
+  changed("shard-group", group_words(from), group_words(to));
+  changed("offload", offload_names(from.offload), offload_names(to.offload));
   return words;
 }
 

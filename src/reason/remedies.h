@@ -1,11 +1,15 @@
-// What would make room: the plans next to one, each held against what it frees and what it costs.
+// What would make room: what lies next to a plan, each held against what it frees and what it costs.
 //
-//   for (const Remedy& r : remedies(estimator, plan, needed)) ...   // {"pp 4 to 8, dp 2 to 1", plan, ...}
+//   for (const Remedy& r : remedies(estimator, plan, needed, catalog.quantized_bases)) ...
+//   // {"pp 4 to 8, dp 2 to 1", plan, ...}, by step time; then what changes the training
 //
 // A neighbour changes one thing, for the same GPUs and the same batch: micro-batch halved, more recomputed, a
-// degree doubled at the cost of another, more sharded. Not here: the best plan of all (search/search.h).
+// degree doubled at the cost of another, more sharded (over all replicas or inside a node), kept on the host.
+// Beside them stand a narrower optimizer, narrower products and adapters, which train something else. Not
+// here: the best plan of all (search/search.h).
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,12 +22,19 @@ struct Remedy {
   Plan plan;
   Bytes<> memory;  // of the fullest stage
   Bytes<> freed;
-  Ratio<> step;  // time of a step over that of the plan it replaces
+  Ratio<> step;                   // time of a step over that of the plan it replaces
+  bool changes_training = false;  // other numbers come out: only where the goal allows it
+  Bytes<> host{};                 // what a node needs of its host's memory; 0 = nothing is offloaded
 };
 
-/// Those that free at least `needed` on the fullest stage, least step time first. Two changes together are
-/// tried where no single one is enough.
-std::vector<Remedy> remedies(const Estimator& estimator, const Plan& plan, Bytes<> needed);
+/// Those that free at least `needed` on the fullest stage: first those that train the same, then the others,
+/// each least step time first. Two changes of the plan together are tried where no single one is enough.
+/// `bases`: formats in which a frozen base can be kept.
+std::vector<Remedy> remedies(const Estimator& estimator, const Plan& plan, Bytes<> needed,
+                             std::span<const BlockFormat> bases = {});
+
+/// Whether one of them leaves alone what is trained.
+bool keeps_training(const std::vector<Remedy>& remedies);
 
 /// What differs, in the words of the flags.
 std::string change_words(const Plan& from, const Plan& to);

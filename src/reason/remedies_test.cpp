@@ -76,7 +76,8 @@ TEST(Remedies, AreLegalKeepTheBatchAndFreeEnough) {
     EXPECT_EQ(p.dp * p.micro_batch * p.grad_accumulation, 128) << all[i].change;
     EXPECT_GE(all[i].freed, gibibytes(1));
     EXPECT_DOUBLE_EQ((now - all[i].freed).raw(), all[i].memory.raw());
-    EXPECT_GE(all[i].step, all[i > 0 ? i - 1 : 0].step);
+    const Remedy& before = all[i > 0 ? i - 1 : 0];
+    EXPECT_TRUE(all[i].step >= before.step || before.changes_training < all[i].changes_training);
   }
   EXPECT_EQ(with(all, "micro-batch").plan.micro_batch, 2);
 }
@@ -103,12 +104,87 @@ TEST(Remedies, ASingleReplicaHasNothingToShard) {
   EXPECT_TRUE(tensor.plan.sequence_parallel);
 }
 
+Result<Question> told(std::vector<std::pair<std::string, std::string>> flags) {
+  flags.emplace_back("--preset", "llama3-8b");
+  flags.emplace_back("--gpu", "a100-80gb-sxm");
+  flags.emplace_back("--gpus", "16");
+  flags.emplace_back("--framework", "deepspeed");
+  return question_from_flags(Purpose::kRun, flags, catalog());
+}
+
+TEST(Remedies, KeepOnTheHostWhatItHasRoomFor) {
+  const auto found = [](std::vector<std::pair<std::string, std::string>> flags) {
+    const Result<Question> q = told(std::move(flags));
+    EXPECT_TRUE(q);
+    return remedies(Estimator(*q), sixteen_replicas(), gibibytes(1));
+  };
+  const std::vector<Remedy> all = found({});
+  const Remedy& optimizer = with(all, "offload none to optimizer");
+  EXPECT_FALSE(optimizer.changes_training);
+  EXPECT_GT(optimizer.step, ratio(1)) << "the way to the host and back takes time";
+  EXPECT_NEAR(optimizer.host.raw(), 8 * 16 * 8.03e9 / 16, 0.01 * 8 * 8.03e9)
+      << "12 bytes a parameter and the fp32 gradient, of the shards of a node";
+  const Remedy& activations = with(all, "offload none to activations");
+  EXPECT_GT(activations.freed, gibibytes(1));
+  for (const Remedy& r : found({{"--host-memory", "8"}})) EXPECT_EQ(r.host, bytes(0)) << r.change;
+}
+
+TEST(Remedies, ShardInsideANode) {
+  const Result<Question> q = told({});
+  ASSERT_TRUE(q);
+  const Estimator estimator(*q);
+  const std::vector<Remedy> all = remedies(estimator, sixteen_replicas(), gibibytes(1));
+  const Remedy &node = with(all, "zero 1 to 3, shard-group all to 8"), &whole = with(all, "zero 1 to 3");
+  EXPECT_EQ(node.plan.shard_group, 8);
+  EXPECT_GT(whole.freed, bytes(0));
+  const std::vector<Remedy> wider = remedies(estimator, node.plan, bytes(1));
+  EXPECT_EQ(with(wider, "shard-group 8 to all").plan.shard_group, 0);
+}
+
+TEST(Remedies, WhatChangesTheTrainingIsMarkedAndLast) {
+  const Result<Question> q = told({});
+  ASSERT_TRUE(q);
+  const std::vector<Remedy> all =
+      remedies(Estimator(*q), sixteen_replicas(), gibibytes(1), catalog().quantized_bases);
+  const auto first = std::find_if(all.begin(), all.end(), [](const Remedy& r) { return r.changes_training; });
+  EXPECT_TRUE(std::all_of(first, all.end(), [](const Remedy& r) { return r.changes_training; }));
+  EXPECT_NE(first, all.begin());
+  EXPECT_TRUE(with(all, "optimizer adamw to adamw-8bit").changes_training);
+  const Remedy &lora = with(all, "adapters of rank 16 trained alone"),
+               &qlora = with(all, "adapters of rank 16 trained alone, base in nf4-dq");
+  EXPECT_LT(qlora.memory, lora.memory);
+  EXPECT_TRUE(keeps_training(all));
+  EXPECT_FALSE(keeps_training({lora, qlora}));
+}
+
+TEST(Remedies, NarrowerProductsWhereTheDeviceHasThem) {
+  const auto fp8 = [](const char* gpu) {
+    const Result<Question> q = question_from_flags(Purpose::kRun,
+                                                   {{"--preset", "llama3-8b"},
+                                                    {"--gpu", gpu},
+                                                    {"--gpus", "16"},
+                                                    {"--framework", "megatron"},
+                                                    {"--seq", "8192"}},
+                                                   catalog());
+    EXPECT_TRUE(q);
+    const std::vector<Remedy> all = remedies(Estimator(*q), sixteen_replicas(), bytes(1));
+    return std::any_of(all.begin(), all.end(),
+                       [](const Remedy& r) { return r.change == "precision bf16 to fp8"; });
+  };
+  EXPECT_TRUE(fp8("h100-sxm"));
+  EXPECT_FALSE(fp8("a100-80gb-sxm"));
+}
+
 TEST(Remedies, ChangeWords) {
   Plan from, to;
   to.tp = 2;
   to.recompute = Recompute::kFull;
   EXPECT_EQ(change_words(from, to), "recompute none to full, tp 1 to 2");
   EXPECT_EQ(change_words(from, from), "");
+  to = from;
+  to.shard_group = 8;
+  to.offload = 1;
+  EXPECT_EQ(change_words(from, to), "shard-group all to 8, offload none to optimizer");
 }
 
 }  // namespace

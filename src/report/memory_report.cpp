@@ -44,6 +44,10 @@ std::string broken_words(Constraint broken) {
 
 std::string headline(const Question& q, const MemoryAnswer& a) {
   const MemoryBreakdown<>& worst = a.memory.worst();
+  if (a.broken == Constraint::kHostMemory) {
+    return "does not fit: " + format(a.host) + " of a node's host memory, which has " +
+           format(q.cluster.host_memory->value) + "\n";
+  }
   if (!a.fits && a.suggestions.best) {
     const Estimate& best = *a.suggestions.best;
     return "fits with another plan: " + canonical(best.plan) + " needs " + format(best.memory.total()) +
@@ -60,10 +64,11 @@ std::string headline(const Question& q, const MemoryAnswer& a) {
   std::string text = "does not fit: " + both + ", " + format(worst.total() - a.memory.usable) +
                      " too much; " + broken_words(*a.broken) + "\n";
   if (!a.floor.feasible) {
+    const bool elsewhere = keeps_training(a.remedies);  // that can only be on the host
     text += "no plan fits on " + format_count(static_cast<double>(q.cluster.gpus)) +
-            (q.cluster.gpus == 1 ? " GPU" : " GPUs") + ": state alone is " + format(a.floor.state_per_gpu) +
-            " on each under full sharding, more than " + format(a.floor.usable) + "; it needs at least " +
-            format_count(a.floor.min_gpus) + "\n";
+            (q.cluster.gpus == 1 ? " GPU" : " GPUs") + (elsewhere ? " without their host" : "") +
+            ": state alone is " + format(a.floor.state_per_gpu) + " on each under full sharding, more than " +
+            format(a.floor.usable) + "; it needs at least " + format_count(a.floor.min_gpus) + "\n";
   }
   return text;
 }
@@ -122,7 +127,10 @@ std::string suggestion_table(const MemoryAnswer& a) {
 
 /// The same peak as tools show it.
 std::string peak_line(const Question& q, const MemoryAnswer& a) {
-  if (q.activations == ActivationModel::kPaper) return "";
+  if (q.activations == ActivationModel::kPaper) {
+    return "  op by op, as plan counts and frameworks keep: " + format(a.total_ops) +
+           " (--activations ops)\n";
+  }
   const MemoryPeaks<>& peaks = a.memory.peaks[a.memory.fullest];
   std::string text = "  steady " + format(a.memory.worst().steady()) + "; peak " + format(peaks.allocated) +
                      " allocated, " + format(peaks.reserved) + " reserved, " + format(peaks.driver) +
@@ -138,7 +146,7 @@ std::string peak_line(const Question& q, const MemoryAnswer& a) {
 }
 
 /// What waits in the host's memory.
-std::string host_line(const MemoryAnswer& a) {
+std::string host_line(const Question& q, const MemoryAnswer& a) {
   const HostMemory<>& host = a.memory.host[a.memory.fullest];
   if (host.total() == bytes(0)) return "";
   std::string parts;
@@ -150,8 +158,12 @@ std::string host_line(const MemoryAnswer& a) {
   part("weights", host.weights);
   part("activations", host.activations);
   const double ranks = static_cast<double>(a.memory.ranks_of_host);
+  const auto& has = q.cluster.host_memory;
   return "  host memory " + format(host.total()) + " for each GPU, " + format(ranks * host.total()) +
-         " for the " + format_count(ranks) + " of a node: " + parts + "\n";
+         " for the " + format_count(ranks) + " of a node: " + parts + "\n  " +
+         (has ? "a node needs " + format(a.host) + " of its host's " + format(has->value)
+              : "not checked: that a node's host has the " + format(a.host) + " (--host-memory)") +
+         "\n";
 }
 
 std::string adapter_line(const Question& q, const MemoryAnswer& a) {
@@ -167,8 +179,8 @@ std::string adapter_line(const Question& q, const MemoryAnswer& a) {
 }  // namespace
 
 std::string memory_band_words(const ErrorBand& band, Bytes<> total) {
-  return "of " + rows_text(band) + ", each by its own counter, 9 in 10 took " + range_text(band) +
-         " the prediction: " + format(bytes(band.low(total.raw()))) + " to " +
+  return "of " + rows_text(band) + ", each by its own counter: " + format_percent(memory_band_share(band)) +
+         " likely " + range_text(band) + " the prediction, " + format(bytes(band.low(total.raw()))) + " to " +
          format(bytes(band.high(total.raw())));
 }
 
@@ -208,14 +220,19 @@ std::string memory_text(const Question& q, const MemoryAnswer& a, const std::vec
           " (context, communication buffers, fragmentation)\n\n";
   text += "memory of the fullest GPU, activations by the " +
           std::string(paper ? "closed forms of arXiv:2205.05198" : "op-by-op account") + "\n";
-  text += memory_lines(a.memory.worst(), a.memory.usable) + peak_line(q, a) + host_line(a) + "\n" +
+  text += memory_lines(a.memory.worst(), a.memory.usable) + peak_line(q, a) + host_line(q, a) + "\n" +
           stage_lines(a.memory.by_stage);
   text += "layer    one micro-batch keeps " + format(a.layer_paper) + " (paper) or " + format(a.layer_ops) +
           " (ops, fused attention) in a layer\n";
   text += largest_line(a) + floor_lines(a) + smallest_line(a);
-  if (!a.remedies.empty()) text += "\nwhat would make it fit, by step time\n" + remedy_lines(a.remedies);
-  if (!a.fits && a.floor.feasible && a.remedies.empty())
+  const bool tight = a.verdict == Verdict::kTight;
+  const std::string makes = tight ? "make it fit at the band's far end" : "make it fit";
+  if (!a.fits && a.floor.feasible && a.broken != Constraint::kHostMemory && !keeps_training(a.remedies))
     text += "\nno change of one or two settings of the plan makes it fit\n";
+  // Of the allocator's blocks, not of the total: no remedy by itself where the total does not fit.
+  const auto joined = tight ? a.joined : std::nullopt;
+  if (!a.remedies.empty() || joined)
+    text += "\nwhat would " + makes + ", by step time\n" + remedy_lines(a.remedies, joined);
   if (a.suggested) text += "\n" + suggestion_table(a);
   if (!assumed.empty()) {
     text += "\nassumed\n";
@@ -245,8 +262,11 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
       {"verdict", name(a.verdict)},
       {"error_band", a.band ? Json{{"low_bytes", a.band->low(a.memory.worst().total().raw())},
                                    {"high_bytes", a.band->high(a.memory.worst().total().raw())},
-                                   {"rows", a.band->rows}}
+                                   {"rows", a.band->rows},
+                                   {"share", memory_band_share(*a.band)}}
                             : Json(nullptr)},
+      {"total_ops_bytes", a.total_ops.raw()},
+      {"host_memory_bytes", q.cluster.host_memory ? Json(q.cluster.host_memory->value.raw()) : Json(nullptr)},
       {"activation_model", q.activations == ActivationModel::kPaper ? "paper" : "ops"},
       {"activation_per_layer_bytes_by_model", {{"paper", a.layer_paper.raw()}, {"ops", a.layer_ops.raw()}}},
       {"floor",
@@ -260,7 +280,7 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
                                ? Json{{"gpus", a.smallest->gpus}, {"plan", plan_json(a.smallest->best.plan)}}
                                : Json(nullptr)},
       {"assumed", assumed},
-      {"remedies", remedies_json(a.remedies)},
+      {"remedies", remedies_json(a.remedies, a.verdict == Verdict::kTight ? a.joined : std::nullopt)},
       {"suggestions", suggestions}};
   const Adapters& adapters = q.workload.adapters;
   if (adapters.rank > 0) {

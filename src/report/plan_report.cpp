@@ -104,6 +104,7 @@ std::string census_lines(const Census& c, const SearchTime& time) {
     const char* why = constraint == Constraint::kState         ? "state alone exceeds what is usable"
                       : constraint == Constraint::kActivations ? "state and activations exceed it"
                       : constraint == Constraint::kLogits      ? "logits and loss exceed it"
+                      : constraint == Constraint::kHostMemory  ? "what is offloaded exceeds the host's memory"
                                                                : "working buffers exceed it";
     table.row({std::string("rejected: ") + name(constraint), count(n), why});
   }

@@ -17,18 +17,50 @@ Json count_json(double count) {
   return count == std::floor(count) ? Json(static_cast<std::int64_t>(count)) : Json(count);
 }
 
+/// Those that are printed, in order.
+std::vector<Remedy> shown(const std::vector<Remedy>& remedies) {
+  std::vector<Remedy> some;
+  std::size_t same = 0;
+  for (const Remedy& r : remedies) {
+    if (r.changes_training || ++same <= kRemediesShown) some.push_back(r);
+  }
+  return some;
+}
+
+std::string signed_step(const Remedy& remedy) {
+  const double more = remedy.step.raw() - 1;
+  return (more < 0 ? "" : "+") + format_percent(more);
+}
+
 }  // namespace
 
 std::string remedy_lines(const std::vector<Remedy>& remedies, std::optional<Bytes<>> joined) {
-  Table table;
-  table.row({"change", "total", "freed", "step"});
-  if (joined) table.row({kExpandable, "", format(*joined), "+" + format_percent(0)});
-  for (std::size_t i = 0; i < std::min(remedies.size(), kRemediesShown); ++i) {
-    const Remedy& r = remedies[i];
-    const double more = r.step.raw() - 1;
-    table.row({r.change, format(r.memory), format(r.freed), (more < 0 ? "" : "+") + format_percent(more)});
-  }
-  return table.text();
+  const std::vector<Remedy> some = shown(remedies);
+  const bool host = std::any_of(some.begin(), some.end(), [](const Remedy& r) { return r.host > bytes(0); });
+  std::string text;
+  const auto table = [&](bool changes, bool with_joined) {
+    Table rows;
+    std::vector<std::string> head{changes ? "change (trains differently)" : "change", "total", "freed",
+                                  "step"};
+    if (host) head.emplace_back("host memory of a node");
+    rows.row(head);
+    std::size_t count = 0;
+    if (with_joined && joined) {
+      rows.row({kExpandable, "", format(*joined), "+" + format_percent(0)});
+      ++count;
+    }
+    for (const Remedy& r : some) {
+      if (r.changes_training != changes) continue;
+      std::vector<std::string> cells{r.change, format(r.memory), format(r.freed), signed_step(r)};
+      if (host) cells.push_back(r.host > bytes(0) ? format(r.host) : "");
+      rows.row(cells);
+      ++count;
+    }
+    if (count > 0) text += (text.empty() ? "" : "\n") + rows.text();
+  };
+  table(false, true);
+  table(true, false);
+  return text;
 }
 
 Json remedies_json(const std::vector<Remedy>& remedies, std::optional<Bytes<>> joined) {
@@ -38,15 +70,18 @@ Json remedies_json(const std::vector<Remedy>& remedies, std::optional<Bytes<>> j
                     {"plan", nullptr},
                     {"total_bytes", nullptr},
                     {"freed_bytes", joined->raw()},
-                    {"step_time_ratio", 1.0}});
+                    {"step_time_ratio", 1.0},
+                    {"changes_training", false},
+                    {"host_node_bytes", 0.0}});
   }
-  for (std::size_t i = 0; i < std::min(remedies.size(), kRemediesShown); ++i) {
-    const Remedy& r = remedies[i];
+  for (const Remedy& r : shown(remedies)) {
     list.push_back({{"change", r.change},
                     {"plan", plan_json(r.plan)},
                     {"total_bytes", r.memory.raw()},
                     {"freed_bytes", r.freed.raw()},
-                    {"step_time_ratio", r.step.raw()}});
+                    {"step_time_ratio", r.step.raw()},
+                    {"changes_training", r.changes_training},
+                    {"host_node_bytes", r.host.raw()}});
   }
   return list;
 }

@@ -10,10 +10,12 @@
 
 namespace shardplan {
 
-/// How many an answer prints; it holds them all.
+/// How many an answer prints of those that train the same; it holds them all. Those that train differently
+/// are a handful, each another kind of change, and all printed.
 inline constexpr std::size_t kRemediesShown = 3;
 
-/// A table with its head line; `joined` = what an allocator setting alone would give back.
+/// Tables with their head lines, and what offloading would need of a host; `joined` = what an allocator
+/// setting alone would give back.
 std::string remedy_lines(const std::vector<Remedy>& remedies, std::optional<Bytes<>> joined = std::nullopt);
 Json remedies_json(const std::vector<Remedy>& remedies, std::optional<Bytes<>> joined = std::nullopt);
 /// "2 x 786 MiB of logits in fp32".
