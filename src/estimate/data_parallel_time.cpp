@@ -1,5 +1,5 @@
 // Time of data parallelism: gradient reductions, parameter gathers, and what of them runs beside compute.
-#include "cost/rails.h"
+#include "cost/step_collectives.h"
 #include "estimate/layer_time.h"
 #include "estimate/plan_leaves.h"
 
@@ -38,11 +38,12 @@ GroupCost<N> Estimator::replica_collective(const Plan& plan, Collective kind, co
                                            const Group& expert_ranks) const {
   // Full sharding gathers and reduces layer by layer.
   const bool by_layer = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].weights &&
-                        has_rails(question_.cluster);
+                        has_collective_law(question_.cluster);
   const double pieces = by_layer ? d(static_cast<std::int64_t>(question_.model.layers.size())) / plan.pp : 1;
   const auto part = [&](const char* what, double count, const Group& group) {
     const Bytes<N> size = leaf<N>(what, count / pieces, model_source_) * each;
-    const GroupCost<N> cost = rail_collective<N>(kind, size, links<N>(), question_.cluster, group);
+    const GroupCost<N> cost = step_collective<N>(kind, size, links<N>(), question_.cluster, group,
+                                                 question_.cluster.device.law.collective);
     return pieces == 1 ? cost
                        : times<N>(cost, leaf<N>("pieces of a pass, one a layer", pieces, "full sharding"));
   };
@@ -116,9 +117,10 @@ void Estimator::add_data_parallel(const Plan& plan, const Seconds<N>& forward, c
   const double weights = stage_parameters(plan, 0, experts) + experts;
   if (shards.weights) {
     // Full sharding: weights are gathered for each pass, gradients reduced in each backward pass.
-    const double passes = plan.pp > 1 && framework.pipeline_keeps_gathered && has_rails(question_.cluster)
-                              ? 1
-                              : plan.grad_accumulation;
+    const double passes =
+        plan.pp > 1 && framework.pipeline_keeps_gathered && has_collective_law(question_.cluster)
+            ? 1
+            : plan.grad_accumulation;
     const auto gather = weights_gathered<N>(plan);
     auto reduce = gradients_reduced<N>(plan, true);
     add(gather, forward, timing.gather_window, passes);
@@ -177,9 +179,10 @@ void Estimator::add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) con
               : dense + expert;
   const Bytes<N> size = leaf<N>("parameters of both stages on the rank", each, model_source_) *
                         leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source);
-  time[TimeTerm::kData].time += group_collective<N>(Collective::kAllReduce, size, this->template links<N>(),
-                                                    question_.cluster, pipeline_pair(plan))
-                                    .cost.total();
+  time[TimeTerm::kData].time +=
+      step_collective<N>(Collective::kAllReduce, size, this->template links<N>(), question_.cluster,
+                         pipeline_pair(plan), question_.cluster.device.law.collective)
+          .cost.total();
 }
 
 template void Estimator::add_data_parallel<double>(const Plan&, const Seconds<double>&,

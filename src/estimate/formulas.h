@@ -16,9 +16,9 @@
 #include "cost/multi_token.h"
 #include "cost/offload.h"
 #include "cost/pipeline.h"
-#include "cost/rails.h"
 #include "cost/schedules.h"
 #include "cost/state.h"
+#include "cost/step_collectives.h"
 #include "cost/utilisation.h"
 #include "formula/registry.h"
 

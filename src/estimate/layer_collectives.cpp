@@ -1,7 +1,7 @@
 // Time of one layer's collectives: tensor, expert and context parallelism, and what of it is overlapped.
 #include <cmath>
 
-#include "cost/rails.h"
+#include "cost/step_collectives.h"
 #include "estimate/layer_time.h"
 #include "estimate/plan_leaves.h"
 
@@ -35,13 +35,13 @@ void Estimator::add_tensor(const Plan& plan, const LayerOps& ops, const std::vec
       named("activation of one micro-batch",
             micro_batch_tokens<N>(plan) * leaf<N>("hidden size", d(question_.model.hidden), model_source_) *
                 leaf<N>("bytes of an activation", bytes(2), "16-bit activations"));
-  const auto cost =
-      rail_collective<N>(Collective::kAllReduce, size, links, question_.cluster, tensor_group(plan));
+  const auto cost = step_collective<N>(Collective::kAllReduce, size, links, question_.cluster,
+                                       tensor_group(plan), question_.cluster.device.law.collective);
   // One for the mixer, one for the MLP; experts without their own tensor parallelism need none.
   const bool mlp = ops.mlp_matrices > 0 && (ops.experts == 0 || ops.shared_width > 0 || plan.etp > 1);
   layer.tensor_forward = cost.cost.total() * Ratio<N>(N(mlp ? 2.0 : 1.0));
   layer.tensor_backward = layer.tensor_forward;
-  if (plan.sequence_parallel && has_rails(question_.cluster)) {
+  if (plan.sequence_parallel && has_collective_law(question_.cluster)) {
     layer.tensor_backward = layer.tensor_forward * Ratio<N>(N(kSequenceBackward));
   }
   const Timing& t = question_.framework.timing;
@@ -60,7 +60,8 @@ GroupCost<N> Estimator::token_exchange(const Plan& plan, const LayerOps& ops, co
                                        const std::vector<Link<N>>& links) const {
   const Cluster& cluster = question_.cluster;
   const Group group = expert_group(plan);
-  if (!has_rails(cluster)) return group_collective<N>(Collective::kAllToAll, size, links, cluster, group);
+  if (!has_collective_law(cluster))
+    return group_collective<N>(Collective::kAllToAll, size, links, cluster, group);
   const KernelLaw& law = cluster.device.law;
   const TierShares shares = members(cluster, group);
   double domains = 1;
@@ -119,8 +120,8 @@ void Estimator::add_ring(const Plan& plan, const LayerOps& ops, const std::vecto
                                   leaf<N>("key and value width", ops.kv_width / plan.tp, model_source_) *
                                   leaf<N>("bytes of an activation", bytes(2), "16-bit activations") *
                                   leaf<N>("context-parallel degree", plan.cp, "plan"));
-  const auto cost =
-      group_collective<N>(Collective::kAllGather, size, links, question_.cluster, context_group(plan));
+  const auto cost = step_collective<N>(Collective::kAllGather, size, links, question_.cluster,
+                                       context_group(plan), question_.cluster.device.law.collective);
   const Ratio<N> window =
       leaf<N>("share of attention it may run under", question_.framework.timing.ring_window.value,
               question_.framework.timing.ring_window.source);

@@ -2,6 +2,7 @@
 #include "cost/kernels.h"
 #include "cost/pipeline.h"
 #include "cost/schedules.h"
+#include "cost/step_collectives.h"
 #include "estimate/layer_time.h"
 #include "estimate/plan_leaves.h"
 
@@ -201,17 +202,17 @@ void Estimator::add_pipeline(const Plan& plan, const PassTimes& passes, const St
             micro_batch_tokens<N>(plan) * leaf<N>("hidden size", d(question_.model.hidden), model_source_) *
                 leaf<N>("bytes of an activation", bytes(2), "16-bit activations") /
                 plan_leaf("ranks that send a share each", plan.sequence_parallel || scattered ? plan.tp : 1));
-  const auto send =
-      group_collective<N>(Collective::kSendRecv, size, links<N>(), question_.cluster, pipeline_pair(plan));
-  const KernelLaw& law = question_.cluster.device.law;
-  const Seconds<N> sends = call<PipelineSends>(
-      PipelineSends::In<N>{stages, chunks, micro_batches,
-                           send.cost.total() + leaf<N>("launch of a send", law.send.value, law.send.source)});
+  const auto send = step_collective<N>(Collective::kSendRecv, size, links<N>(), question_.cluster,
+                                       pipeline_pair(plan), question_.cluster.device.law.send);
+  const Seconds<N> sends =
+      call<PipelineSends>(PipelineSends::In<N>{stages, chunks, micro_batches, send.cost.total()});
   TimeEntry<N>& entry = time[TimeTerm::kPipelineSends];
   entry.time += sends;
   if (plan.interleave > 1) {
-    entry.hidden +=
-        sends * leaf<N>("share that is overlapped", timing.sends_hidden.value, timing.sends_hidden.source);
+    // No more than there is to run beside.
+    entry.hidden += min(
+        micro_batches * average.all,
+        sends * leaf<N>("share that is overlapped", timing.sends_hidden.value, timing.sends_hidden.source));
   }
   AxisCost<N>& axis = time.axis(Axis::kPipeline);
   const double pieces = value_of(chunks);

@@ -96,10 +96,12 @@ class Model:
         return np.log(np.array([predicted[i] for i in self.ids]) / self.measured)
 
     def jacobian(self, theta, at):
+        """By differences towards the priors: where a constant sits at a limit, the way out of it is what counts."""
+
         def column(i):
-            moved = theta.copy()
-            moved[i] += STEP
-            return (self.log_ratio(moved) - at) / STEP
+            moved, by = theta.copy(), STEP if theta[i] < self.prior[i] else -STEP
+            moved[i] += by
+            return (self.log_ratio(moved) - at) / by
 
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             return np.array(list(pool.map(column, range(len(theta))))).T
@@ -168,7 +170,7 @@ def left_out(model, theta, jacobian, weights, key):
 
     def one(name):
         own = np.array([r[key] == name for r in model.rows])
-        return name, own, fit(model, theta, weights * ~own, 4, jacobian)
+        return name, own, fit(model, theta, weights * ~own, 8, jacobian)
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for name, own, (moved, ratio, _, _) in pool.map(one, names):
@@ -286,7 +288,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
     parser.add_argument("--program", default=str(ROOT / "build/release/shardplan"))
-    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--write", action="store_true", help="put the constants into catalog/*.json")
     parser.add_argument("--tables", help="write the error tables here, as Markdown")
     parser.add_argument("--quick", action="store_true", help="no source is left out")

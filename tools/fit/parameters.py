@@ -97,9 +97,6 @@ def parameters():
     add("jitter", 0.005, 0.7, frameworks("jitter", ALL))
     # Collectives and what hides them.
     add("collective", 12e-6, 0.4, law("collective_s"))
-    add("ramp A100", 12e-6, 0.2, law("ramp_s", "Ampere"))
-    add("ramp Hopper", 5.65e-6, 0.2, law("ramp_s", "Hopper"))
-    add("ramp Blackwell", 6.3e-6, 0.2, law("ramp_s", "Blackwell"))
     add("send", 60e-6, 0.5, law("send_s"))
     add("exchange inside", 0.9, 0.2, law("exchange_inside"))
     add("exchange outside", 0.7, 0.25, law("exchange_outside"))

@@ -1,14 +1,20 @@
-// Collectives of GPUs that each have their own rail to the network, as NCCL's channels use them.
+// A collective of a training step: what the cluster's library would run, after a launch.
 //
-// Rings of several channels leave a node by different NICs: a node's ranks carry the traffic together, and
-// the ring runs at the slower of the scale-up link and the node's rails. On top: launch and synchronisation,
-// a ramp that grows with the square root of the size (protocol switches, pipeline fill), network hops of a
-// tree. For a cluster told by hand, alpha and beta are all there is: cost/group_collectives.h.
+// Where the library is known (NCCL, RCCL), the time is that of the way it picks. Where it is not (a TPU,
+// tiers of a cluster file), a ring at the slower of the scale-up link and the node's rails, as several
+// channels leave a node by different network cards; on top launch, a ramp that grows with the square root of
+// the size (protocol switches, pipeline fill), network hops of a tree.
+//
+//   step_collective<double>(Collective::kAllReduce, mebibytes(64), links, cluster, tensor_group(plan),
+//                           cluster.device.law.collective).cost
+//
+// For a device told by hand, alpha and beta are all there is: cost/group_collectives.h.
 #pragma once
 
 #include <cmath>
 
 #include "cost/group_collectives.h"
+#include "cost/library_collectives.h"
 
 namespace shardplan {
 
@@ -89,41 +95,77 @@ struct TokenExchange {
       1e-9}};
 };
 
-/// Whether the device's collectives are NCCL's, with launch and ramp, or alpha and beta by hand.
-inline bool has_rails(const Cluster& cluster) { return cluster.device.law.collective.value.raw() > 0; }
+/// Whether the device's collectives have a launch of their own, or alpha and beta by hand.
+inline bool has_collective_law(const Cluster& cluster) {
+  return cluster.device.law.collective.value.raw() > 0;
+}
+
+namespace detail {
+
+/// What a ring over the group runs at when each rank of a domain has its rail, and the tier that says so.
+template <class N>
+struct RailPace {
+  BytesPerSecond<N> bandwidth;
+  std::size_t tier = 0;
+};
 
 template <class N>
-GroupCost<N> rail_collective(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
-                             const Cluster& cluster, const Group& group) {
-  if (!has_rails(cluster) || kind == Collective::kAllToAll || kind == Collective::kSendRecv)
-    return group_collective<N>(kind, size, links, cluster, group);
+RailPace<N> rail_pace(const std::vector<Link<N>>& links, const TierShares& shares, const Ratio<N>& inner) {
+  const auto of_tier = [&](std::size_t i) {
+    return i == 0 ? links[0].bandwidth : links[i].bandwidth * inner;
+  };
+  RailPace<N> pace{of_tier(shares.outermost), shares.outermost};
+  for (std::size_t i = shares.outermost; i-- > 0;) {
+    if (shares.ranks[i] <= 1) continue;
+    const BytesPerSecond<N> here = of_tier(i);
+    if (here < pace.bandwidth) pace = {here, i};
+  }
+  return pace;
+}
+
+/// A ring over rails, beyond its bytes a launch, a ramp and a hop for each doubling of the domains.
+template <class N>
+CollectiveCost<N> ramped_ring(Collective kind, const RingIn<N>& ring, const std::vector<Link<N>>& links,
+                              const KernelLaw& law, const TierShares& shares, const Ratio<N>& inner,
+                              const Sourced<Seconds<>>& launch) {
+  double domains = 1;
+  for (std::size_t i = 1; i <= shares.outermost; ++i) domains *= static_cast<double>(shares.ranks[i]);
+  const bool reduces = kind == Collective::kAllReduce;
+  CollectiveCost<N> cost;
+  cost.latency_term = call<CollectiveOverhead>(CollectiveOverhead::In<N>{
+      ring.size, leaf<N>("launch of a collective", launch.value, launch.source),
+      leaf<N>("ramp", law.ramp.value, law.ramp.source), links[0].latency, inner,
+      links[shares.outermost].latency, leaf<N>("domains", domains, "placement of the group"),
+      Ratio<N>(N(reduces ? 2.0 : 1.0))});
+  cost.bandwidth_term = ring_cost<N>(kind, ring).bandwidth_term;
+  return cost;
+}
+
+}  // namespace detail
+
+/// `launch` is what starting it takes: the law's of a collective, or of a send.
+template <class N>
+GroupCost<N> step_collective(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
+                             const Cluster& cluster, const Group& group, const Sourced<Seconds<>>& launch) {
+  if (!has_collective_law(cluster)) return group_collective<N>(kind, size, links, cluster, group);
   GroupCost<N> result;
   if (group.count <= 1) return result;
   const TierShares shares = members(cluster, group);
   const Ratio<N> inner = leaf<N>("ranks of a domain, each with its rail",
                                  static_cast<double>(shares.ranks[0]), "placement of the group");
-  result.tier = result.paced_by = shares.outermost;
-  BytesPerSecond<N> pace =
-      links[shares.outermost].bandwidth * (shares.outermost == 0 ? Ratio<N>(N(1.0)) : inner);
-  Seconds<N> hop = links[shares.outermost].latency;
-  double domains = 1;
-  for (std::size_t i = shares.outermost + 1; i-- > 0;) {
-    if (shares.ranks[i] <= 1) continue;
-    if (i > 0) domains *= static_cast<double>(shares.ranks[i]);
-    const BytesPerSecond<N> here = i == 0 ? links[0].bandwidth : links[i].bandwidth * inner;
-    if (here < pace) {
-      pace = here;
-      result.paced_by = i;
-    }
+  const detail::RailPace<N> pace = detail::rail_pace<N>(links, shares, inner);
+  if (cluster.collectives) {
+    result.cost = library_ways<N>(kind, size, links, cluster, group, launch, {}).best().cost;
+  } else if (kind == Collective::kSendRecv || kind == Collective::kAllToAll) {
+    result = group_collective<N>(kind, size, links, cluster, group);
+    result.cost.latency_term += leaf<N>("launch", launch.value, launch.source);
+    return result;
+  } else {
+    const RingIn<N> ring{size, detail::rank_count<N>(group.count), pace.bandwidth, Seconds<N>(N(0.0))};
+    result.cost = detail::ramped_ring<N>(kind, ring, links, cluster.device.law, shares, inner, launch);
   }
-  const KernelLaw& law = cluster.device.law;
-  const bool reduces = kind == Collective::kAllReduce;
-  result.cost.latency_term = call<CollectiveOverhead>(CollectiveOverhead::In<N>{
-      size, leaf<N>("launch of a collective", law.collective.value, law.collective.source),
-      leaf<N>("ramp", law.ramp.value, law.ramp.source), links[0].latency, inner, hop,
-      leaf<N>("domains", domains, "placement of the group"), Ratio<N>(N(reduces ? 2.0 : 1.0))});
-  const RingIn<N> ring{size, detail::rank_count<N>(group.count), pace, Seconds<N>(N(0.0))};
-  result.cost.bandwidth_term = ring_cost<N>(kind, ring).bandwidth_term;
+  result.tier = shares.outermost;
+  result.paced_by = pace.tier;
   result.paced_bandwidth_term = result.cost.bandwidth_term;
   return result;
 }
