@@ -1,7 +1,7 @@
 // Time of data parallelism: gradient reductions, parameter gathers, and what of them runs beside compute.
 #include "cost/step_collectives.h"
-#include "estimate/layer_time.h"
 #include "estimate/plan_leaves.h"
+#include "estimate/plan_parts.h"
 
 namespace shardplan {
 namespace {
@@ -94,7 +94,38 @@ GroupCost<N> Estimator::gradients_reduced(const Plan& plan, bool sharded) const 
 }
 
 template <class N>
-void Estimator::add_data_parallel(const Plan& plan, const Seconds<N>& forward, const Seconds<N>& backward,
+Estimator::ReplicaTraffic<N> Estimator::replica_traffic(const Plan& plan) const {
+  ReplicaTraffic<N> traffic;
+  traffic.optimizer = optimizer_time<N>(plan);
+  if (plan.schedule == Schedule::kDualPipe) traffic.twins = twin_reduction<N>(plan);
+  if (dense_replicas(plan).count <= 1) return traffic;
+  const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
+  double trained_experts = 0, experts = 0;
+  const double trained = trained_parameters(plan, 0, trained_experts);
+  const double weights = stage_parameters(plan, 0, experts) + experts;
+  traffic.gradient_bytes = (trained + trained_experts) * reduced_gradient().value.raw();
+  const bool sharded = shards.weights || shards.gradients || shards.optimizer;
+  traffic.reduce = gradients_reduced<N>(plan, sharded);
+  if (shards.weights) {
+    traffic.gather = weights_gathered<N>(plan);
+    const Bytes<> width = frozen() ? base_width<double>() : gathered_weight().value;
+    traffic.weight_bytes = weights * width.raw();
+    return traffic;
+  }
+  if (sharded) {
+    const Bytes<N> each =
+        leaf<N>("bytes sent for each parameter", gathered_weight().value, gathered_weight().source);
+    traffic.gather =
+        replica_collective<N>(plan, Collective::kAllGather, each, trained, dense_shard_group(plan),
+                              trained_experts, expert_shard_group(plan));
+  }
+  traffic.small_rings = small_rings<N>(plan);
+  return traffic;
+}
+
+template <class N>
+void Estimator::add_data_parallel(const Plan& plan, const ReplicaTraffic<N>& traffic,
+                                  const Seconds<N>& forward, const Seconds<N>& backward,
                                   TimeBreakdown<N>& time) const {
   const Framework& framework = question_.framework;
   const Timing& timing = framework.timing;
@@ -111,64 +142,48 @@ void Estimator::add_data_parallel(const Plan& plan, const Seconds<N>& forward, c
     entry.hidden += (total - exposed) * repeat;
     return window;
   };
-  double trained_experts = 0, experts = 0;
-  const double gradient_bytes =
-      (trained_parameters(plan, 0, trained_experts) + trained_experts) * reduced_gradient().value.raw();
-  const double weights = stage_parameters(plan, 0, experts) + experts;
   if (shards.weights) {
     // Full sharding: weights are gathered for each pass, gradients reduced in each backward pass.
     const double passes =
         plan.pp > 1 && framework.pipeline_keeps_gathered && has_collective_law(question_.cluster)
             ? 1
             : plan.grad_accumulation;
-    const auto gather = weights_gathered<N>(plan);
-    auto reduce = gradients_reduced<N>(plan, true);
-    add(gather, forward, timing.gather_window, passes);
+    add(traffic.gather, forward, timing.gather_window, passes);
+    GroupCost<N> reduce = traffic.reduce;
     if (plan.shard_group == 0) {
-      reduce += gather;
+      reduce += traffic.gather;
     } else {
-      reduce = one_after_the_other(reduce, gather);
+      reduce = one_after_the_other(reduce, traffic.gather);
     }
     const Seconds<N> window = add(reduce, backward, timing.gather_window, passes);
-    const Bytes<> width = frozen() ? base_width<double>() : gathered_weight().value;
-    axis = {reduce, window, gradient_bytes + weights * width.raw(), passes};
+    axis = {reduce, window, traffic.gradient_bytes + traffic.weight_bytes, passes};
     return;
   }
-  const bool sharded = shards.gradients || shards.optimizer;
-  const auto reduce = gradients_reduced<N>(plan, sharded);
   const double count = shards.gradients ? plan.grad_accumulation : 1;
-  const Seconds<N> window = add(reduce, backward, timing.reduce_window, count);
-  axis = {reduce, window, gradient_bytes, count};
-  if (sharded) {
-    const Bytes<N> each =
-        leaf<N>("bytes sent for each parameter", gathered_weight().value, gathered_weight().source);
-    add(replica_collective<N>(plan, Collective::kAllGather, each,
-                              trained_parameters(plan, 0, trained_experts), dense_shard_group(plan),
-                              trained_experts, expert_shard_group(plan)),
-        forward, timing.reduce_window, 1);
-  }
-  add_small_rings<N>(plan, entry);
+  const Seconds<N> window = add(traffic.reduce, backward, timing.reduce_window, count);
+  axis = {traffic.reduce, window, traffic.gradient_bytes, count};
+  if (shards.gradients || shards.optimizer) add(traffic.gather, forward, timing.reduce_window, 1);
+  if (value_of(traffic.small_rings) > 0) entry.time += traffic.small_rings;
 }
 
 /// Tensors that go round all owners of a shard one by one, each hop a latency.
 template <class N>
-void Estimator::add_small_rings(const Plan& plan, TimeEntry<N>& entry) const {
+Seconds<N> Estimator::small_rings(const Plan& plan) const {
   const Timing& timing = question_.framework.timing;
   const double owners = d(dense_shard_group(plan).count);
   if (timing.hops_a_layer.value.raw() <= 0 || owners * plan.tp <= d(question_.cluster.tiers.front().size))
-    return;
-  entry.time +=
-      leaf<N>("a hop", timing.hop.value, timing.hop.source) *
-      leaf<N>("tensors of a layer", timing.hops_a_layer.value, timing.hops_a_layer.source) *
-      leaf<N>("layers of a stage", d(static_cast<std::int64_t>(question_.model.layers.size())) / plan.pp,
-              model_source_) *
-      leaf<N>("owners of a shard", owners, "placement");
+    return {};
+  return leaf<N>("a hop", timing.hop.value, timing.hop.source) *
+         leaf<N>("tensors of a layer", timing.hops_a_layer.value, timing.hops_a_layer.source) *
+         leaf<N>("layers of a stage", d(static_cast<std::int64_t>(question_.model.layers.size())) / plan.pp,
+                 model_source_) *
+         leaf<N>("owners of a shard", owners, "placement");
 }
 
 /// DualPipe's two copies of a stage are on ranks p - 1 - 2r apart: their gradients are summed, after those of
 /// the replicas.
 template <class N>
-void Estimator::add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) const {
+Seconds<N> Estimator::twin_reduction(const Plan& plan) const {
   double expert = 0;
   const double dense = trained_parameters(plan, 0, expert);
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
@@ -179,17 +194,19 @@ void Estimator::add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) con
               : dense + expert;
   const Bytes<N> size = leaf<N>("parameters of both stages on the rank", each, model_source_) *
                         leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source);
-  time[TimeTerm::kData].time +=
-      step_collective<N>(Collective::kAllReduce, size, this->template links<N>(), question_.cluster,
-                         pipeline_pair(plan), question_.cluster.device.law.collective)
-          .cost.total();
+  return step_collective<N>(Collective::kAllReduce, size, links<N>(), question_.cluster, pipeline_pair(plan),
+                            question_.cluster.device.law.collective)
+      .cost.total();
 }
 
-template void Estimator::add_data_parallel<double>(const Plan&, const Seconds<double>&,
-                                                   const Seconds<double>&, TimeBreakdown<double>&) const;
-template void Estimator::add_data_parallel<Traced>(const Plan&, const Seconds<Traced>&,
-                                                   const Seconds<Traced>&, TimeBreakdown<Traced>&) const;
-template void Estimator::add_twin_reduction<double>(const Plan&, TimeBreakdown<double>&) const;
-template void Estimator::add_twin_reduction<Traced>(const Plan&, TimeBreakdown<Traced>&) const;
+// NOLINTBEGIN(bugprone-macro-parentheses): a template argument cannot have them
+#define SHARDPLAN_INSTANTIATE(N)                                                                          \
+  template Estimator::ReplicaTraffic<N> Estimator::replica_traffic<N>(const Plan&) const;                 \
+  template void Estimator::add_data_parallel<N>(const Plan&, const ReplicaTraffic<N>&, const Seconds<N>&, \
+                                                const Seconds<N>&, TimeBreakdown<N>&) const;
+SHARDPLAN_INSTANTIATE(double)
+SHARDPLAN_INSTANTIATE(Traced)
+#undef SHARDPLAN_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace shardplan

@@ -114,8 +114,7 @@ Ratio<N> Estimator::minimum_gpus(const Bytes<N>& state, const Bytes<N>& usable_b
   return call<MinimumGpus>(MinimumGpus::In<N>{state, usable_bytes});
 }
 
-std::optional<Constraint> Estimator::broken_memory(const MemoryBreakdown<>& memory) const {
-  const Bytes<> usable_bytes = plain(usable<double>());
+std::optional<Constraint> Estimator::broken_memory(const MemoryBreakdown<>& memory, Bytes<> usable_bytes) {
   Bytes<> sum = memory.state();
   if (sum > usable_bytes) return Constraint::kState;
   sum += memory[MemoryTerm::kActivations];
@@ -126,8 +125,9 @@ std::optional<Constraint> Estimator::broken_memory(const MemoryBreakdown<>& memo
   return std::nullopt;
 }
 
-std::optional<Constraint> Estimator::broken_memory(const Plan& plan, const MemoryBreakdown<>& memory) const {
-  if (const auto broken = broken_memory(memory)) return broken;
+std::optional<Constraint> Estimator::broken_memory(const Plan& plan, const MemoryBreakdown<>& memory,
+                                                   Bytes<> usable_bytes) const {
+  if (const auto broken = broken_memory(memory, usable_bytes)) return broken;
   const auto& host = question_.cluster.host_memory;
   if (host && plan.offload != 0 && host_need(plan) > host->value) return Constraint::kHostMemory;
   return std::nullopt;
@@ -137,7 +137,7 @@ Outcome Estimator::estimate(const Plan& plan) const {
   if (auto illegal = space_.violation(plan)) return *illegal;
   int stage = 0;
   const MemoryBreakdown<> memory = fullest_memory<double>(plan, stage);
-  if (const auto broken = broken_memory(plan, memory)) {
+  if (const auto broken = broken_memory(plan, memory, usable<double>())) {
     if (*broken == Constraint::kHostMemory) {
       return Violation{*broken, host_need(plan).raw(), question_.cluster.host_memory->value.raw(), "a node"};
     }

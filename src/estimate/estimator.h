@@ -19,10 +19,12 @@
 #include "estimate/estimate.h"
 #include "estimate/tensors.h"
 #include "graph/layer_ops.h"
+#include "graph/pipeline_shape.h"
 #include "graph/stages.h"
 
 namespace shardplan {
 
+class PlanEvaluator;
 struct ChunkWork;
 struct StepTimeline;
 
@@ -80,15 +82,20 @@ class Estimator {
   Bytes<> bytes_per_parameter() const;
   Bytes<> bytes_off_device() const;
   /// The memory constraint that a breakdown breaks, if any.
-  std::optional<Constraint> broken_memory(const MemoryBreakdown<>& memory) const;
+  static std::optional<Constraint> broken_memory(const MemoryBreakdown<>& memory, Bytes<> usable_bytes);
+  std::optional<Constraint> broken_memory(const MemoryBreakdown<>& memory) const {
+    return broken_memory(memory, usable<double>());
+  }
   /// The same of a plan with that breakdown, the host's memory included where it is known.
-  std::optional<Constraint> broken_memory(const Plan& plan, const MemoryBreakdown<>& memory) const;
+  std::optional<Constraint> broken_memory(const Plan& plan, const MemoryBreakdown<>& memory,
+                                          Bytes<> usable_bytes) const;
   /// What a node whose ranks all hold the stage that offloads most keeps in its host's memory.
   Bytes<> host_need(const Plan& plan) const;
 
   const LayerKinds& kinds() const { return kinds_; }
 
  private:
+  friend class PlanEvaluator;
   struct StageTensors;
   enum class Norm { kMixer, kMlp, kFinal };
   template <class N>
@@ -100,11 +107,19 @@ class Estimator {
   struct StagePasses {
     Seconds<N> all{}, forward{}, weight{};
   };
-  /// Seconds of one layer of each kind and of the head, by pass: what stages of unequal layers are made of.
-  struct PassTimes {
-    std::array<ChunkTimes, kDistinctLayersMax> layers{};
-    ChunkTimes head;
-  };
+  // Parts of a plan's account, each of which fewer axes decide than the whole (estimate/plan_parts.h).
+  template <class N>
+  struct LayerTimes;
+  template <class N>
+  struct StageTimes;
+  template <class N>
+  struct ReplicaTraffic;
+  template <class N>
+  struct LayerBytes;
+  template <class N>
+  struct StageBytes;
+  template <class N>
+  struct StageState;
 
   bool keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const;
   /// Width of a weight as it is gathered: FSDP keeps fp32 shards and gathers 16 bits.
@@ -119,7 +134,7 @@ class Estimator {
   void add_prediction_layers(const Plan& plan, bool first, double& dense, double& expert) const;
   /// Activations and logits that prediction layers keep, gradients of the head that wait: of the last stage.
   template <class N>
-  void add_head_extras(const Plan& plan, MemoryBreakdown<N>& memory) const;
+  void add_head_extras(const Plan& plan, const LayerBytes<N>& layers, StageBytes<N>& stage) const;
 
   /// Those of a stage that have a gradient: all of them, or the adapters.
   double trained_parameters(const Plan& plan, int stage, double& expert) const;
@@ -153,14 +168,25 @@ class Estimator {
   template <class N>
   Bytes<N> frozen_state() const;
 
+  /// The bytes of a plan's parts, and the stage that they make.
+  template <class N>
+  void fill_layer_bytes(const Plan& plan, LayerBytes<N>& layers) const;
+  template <class N>
+  StageBytes<N> stage_bytes(const Plan& plan, int stage, const LayerBytes<N>& layers) const;
+  template <class N>
+  StageState<N> stage_state(const Plan& plan, int stage) const;
   /// State, activations and logits of a stage, before anything leaves for the host.
   template <class N>
-  MemoryBreakdown<N> kept_memory(const Plan& plan, int stage) const;
+  static MemoryBreakdown<N> kept_memory(const StageBytes<N>& work, const StageState<N>& state);
+  template <class N>
+  MemoryBreakdown<N> stage_memory(const Plan& plan, int stage, const LayerBytes<N>& layers,
+                                  const StageBytes<N>& work, const StageState<N>& state) const;
 
   // The host's memory (host.cpp).
   /// Moves to the host what the plan keeps there.
   template <class N>
-  HostMemory<N> offload(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;
+  HostMemory<N> offload(const Plan& plan, int stage, const LayerBytes<N>& layers,
+                        MemoryBreakdown<N>& memory) const;
   template <class N>
   Bytes<N> largest_layer_gradients(const Plan& plan) const;
   template <class N>
@@ -182,7 +208,7 @@ class Estimator {
   template <class N>
   Bytes<N> unsharded_start(const Plan& plan, int stage) const;
   template <class N>
-  Bytes<N> live_activations(const Plan& plan, int stage) const;
+  Bytes<N> live_activations(const Plan& plan, int stage, const LayerBytes<N>& layers) const;
   /// An element of what a matrix product keeps of its input; the head's products are never quantized.
   template <class N>
   Bytes<N> product_input(bool in_layer) const;
@@ -193,7 +219,7 @@ class Estimator {
   template <class N>
   Bytes<N> attention_activations(const Plan& plan, const LayerOps& ops) const;
   template <class N>
-  Bytes<N> chunk_bytes(const Plan& plan, std::int64_t chunk) const;
+  Bytes<N> chunk_bytes(const Plan& plan, std::int64_t chunk, const LayerBytes<N>& layers) const;
   /// Alive for each logit at the loss.
   const Sourced<Bytes<>>& logit_bytes(const Plan& plan) const;
   template <class N>
@@ -202,7 +228,9 @@ class Estimator {
   Bytes<N> layer_backward(const Plan& plan, const LayerOps& ops) const;
   /// What one layer's backward pass brings back of that which was not kept.
   template <class N>
-  Bytes<N> recomputed_bytes(const Plan& plan, std::size_t kind) const;
+  Bytes<N> recomputed_bytes(const Plan& plan, std::size_t kind, const Bytes<N>& kept) const;
+  /// Whether parts of every layer come back in its backward pass, beyond the scores.
+  bool brings_modules_back(const Plan& plan) const;
   template <class N>
   Ratio<N> chunks_alive(const Plan& plan, int stage, int piece) const;
   /// Whether full sharding gathers layers as they are used.
@@ -216,7 +244,11 @@ class Estimator {
   template <class N>
   Bytes<N> gathered_root(const Plan& plan, int stage) const;
   template <class N>
-  Bytes<N> stage_transient(const Plan& plan, int stage, const Bytes<N>& loss) const;
+  Bytes<N> gathered_weights(const Plan& plan, int stage) const;
+  template <class N>
+  Bytes<N> backward_transient(const Plan& plan, int stage, const LayerBytes<N>& layers) const;
+  template <class N>
+  Bytes<N> micro_batch_buffers(const Plan& plan) const;
   template <class N>
   Bytes<N> stage_buffers(const Plan& plan, int stage) const;
   /// Keys that one query meets on its rank.
@@ -285,9 +317,9 @@ class Estimator {
   void add_layers(const LayerTime<double>& l, double layers, double recomputed, ChunkWork& chunk) const;
   std::vector<ChunkWork> chunk_works(const Plan& plan, TimeBreakdown<>& time) const;
   template <class N>
-  void add_small_rings(const Plan& plan, TimeEntry<N>& entry) const;
+  Seconds<N> small_rings(const Plan& plan) const;
   template <class N>
-  void add_optimizer(const Plan& plan, const Rates<N>& rates, TimeBreakdown<N>& time) const;
+  Seconds<N> optimizer_time(const Plan& plan) const;
   template <class N>
   void add_overheads(const Plan& plan, TimeBreakdown<N>& time) const;
   /// `each` bytes of dense and of expert parameters, over a group of their own.
@@ -301,17 +333,17 @@ class Estimator {
   template <class N>
   GroupCost<N> weights_gathered(const Plan& plan) const;
   template <class N>
-  void add_data_parallel(const Plan& plan, const Seconds<N>& forward, const Seconds<N>& backward,
-                         TimeBreakdown<N>& time) const;
+  void add_data_parallel(const Plan& plan, const ReplicaTraffic<N>& traffic, const Seconds<N>& forward,
+                         const Seconds<N>& backward, TimeBreakdown<N>& time) const;
   template <class N>
-  void add_pipeline(const Plan& plan, const PassTimes& passes, const StagePasses<N>& average,
-                    TimeBreakdown<N>& time) const;
+  void add_chunk_times(const PipelineShape& shape, std::size_t kind, const LayerTime<N>& l, bool splits,
+                       std::vector<ChunkTimes>& chunks) const;
+  template <class N>
+  void add_pipeline(const Plan& plan, const StagePasses<N>& average, StageTimes<N>& stages) const;
   template <class N>
   Seconds<N> split_bubble(const Plan& plan, const StagePasses<N>& average) const;
-  ChunkTimes chunk_times(const Plan& plan, const PassTimes& passes, std::int64_t chunk) const;
   template <class N>
-  void add_twin_reduction(const Plan& plan, TimeBreakdown<N>& time) const;
-  double slowest_rank(const Plan& plan, const PassTimes& passes) const;
+  Seconds<N> twin_reduction(const Plan& plan) const;
   template <class N>
   void add_recompute(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
   template <class N>
@@ -321,6 +353,17 @@ class Estimator {
     const auto& share = question_.cluster.device.efficiency.contention;
     return leaf<N>("contention", share.value, share.source);
   }
+  /// The times of a plan's parts, and the step that they make.
+  template <class N>
+  void fill_layer_times(const Plan& plan, LayerTimes<N>& times) const;
+  template <class N>
+  void fill_stage_times(const Plan& plan, const PipelineShape& shape, const LayerTimes<N>& layers,
+                        StageTimes<N>& stages) const;
+  template <class N>
+  ReplicaTraffic<N> replica_traffic(const Plan& plan) const;
+  template <class N>
+  TimeBreakdown<N> step_time(const Plan& plan, const StageTimes<N>& stages,
+                             const ReplicaTraffic<N>& traffic) const;
   /// Layers of the model that are run again whole.
   std::int64_t recomputed_count(const Plan& plan) const;
   double recomputed_share(const Plan& plan, std::size_t kind) const;

@@ -4,8 +4,8 @@
 #include "cost/compute.h"
 #include "cost/offload.h"
 #include "cost/state.h"
-#include "estimate/estimator.h"
 #include "estimate/plan_leaves.h"
+#include "estimate/plan_parts.h"
 
 namespace shardplan {
 namespace {
@@ -41,7 +41,8 @@ Bytes<N> Estimator::largest_layer_gradients(const Plan& plan) const {
 }
 
 template <class N>
-HostMemory<N> Estimator::offload(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const {
+HostMemory<N> Estimator::offload(const Plan& plan, int stage, const LayerBytes<N>& layers,
+                                 MemoryBreakdown<N>& memory) const {
   HostMemory<N> host;
   if (plan.offloads(Offload::kOptimizer)) {
     const Framework::HostOffload& can = *question_.framework.offload;
@@ -58,9 +59,11 @@ HostMemory<N> Estimator::offload(const Plan& plan, int stage, MemoryBreakdown<N>
     memory[MemoryTerm::kOptimizer] = none<N>();
     if (can.gradients_leave_from && plan.zero_stage >= *can.gradients_leave_from) {
       const auto& bucket = question_.framework.buffers.reduce_bucket;
-      memory[MemoryTerm::kTransient] = call<GradientsOnDevice>(
+      const Bytes<N> on_device = call<GradientsOnDevice>(
           GradientsOnDevice::In<N>{memory[MemoryTerm::kGradients], largest_layer_gradients<N>(plan),
                                    leaf<N>("reduction bucket", bucket.value, bucket.source)});
+      Bytes<N>& transient = memory[MemoryTerm::kTransient];
+      transient = value_of(transient) > 0 ? transient + on_device : on_device;
       memory[MemoryTerm::kGradients] = none<N>();
     }
   }
@@ -70,8 +73,7 @@ HostMemory<N> Estimator::offload(const Plan& plan, int stage, MemoryBreakdown<N>
   }
   if (plan.offloads(Offload::kActivations)) {
     Bytes<N> layer = none<N>();
-    for (std::size_t k = 0; k < kinds_.kinds.size(); ++k)
-      layer = max(layer, layer_activations<N>(plan, k, question_.activations));
+    for (const auto& kind : layers.kinds) layer = max(layer, kind.kept);
     const Bytes<N> kept = memory[MemoryTerm::kActivations];
     memory[MemoryTerm::kActivations] = call<ActivationsOnDevice>(ActivationsOnDevice::In<N>{kept, layer});
     host.activations = kept - memory[MemoryTerm::kActivations];
@@ -82,8 +84,11 @@ HostMemory<N> Estimator::offload(const Plan& plan, int stage, MemoryBreakdown<N>
 template <class N>
 HostMemory<N> Estimator::host_memory(const Plan& plan, int stage) const {
   if (plan.offload == 0) return {};
-  MemoryBreakdown<N> memory = kept_memory<N>(plan, stage);
-  return offload<N>(plan, stage, memory);
+  LayerBytes<N> layers;
+  fill_layer_bytes<N>(plan, layers);
+  MemoryBreakdown<N> memory =
+      kept_memory<N>(stage_bytes<N>(plan, stage, layers), stage_state<N>(plan, stage));
+  return offload<N>(plan, stage, layers, memory);
 }
 
 Bytes<> Estimator::host_need(const Plan& plan) const {
@@ -151,11 +156,12 @@ void Estimator::add_offload(const Plan& plan, const Seconds<N>& forward, const S
   }
 }
 
-#define SHARDPLAN_INSTANTIATE(N)                                                             \
-  template Bytes<N> Estimator::largest_layer_gradients<N>(const Plan&) const;                \
-  template HostMemory<N> Estimator::offload<N>(const Plan&, int, MemoryBreakdown<N>&) const; \
-  template HostMemory<N> Estimator::host_memory<N>(const Plan&, int) const;                  \
-  template void Estimator::add_offload<N>(const Plan&, const Seconds<N>&, const Seconds<N>&, \
+#define SHARDPLAN_INSTANTIATE(N)                                                                            \
+  template Bytes<N> Estimator::largest_layer_gradients<N>(const Plan&) const;                               \
+  template HostMemory<N> Estimator::offload<N>(const Plan&, int, const LayerBytes<N>&, MemoryBreakdown<N>&) \
+      const;                                                                                                \
+  template HostMemory<N> Estimator::host_memory<N>(const Plan&, int) const;                                 \
+  template void Estimator::add_offload<N>(const Plan&, const Seconds<N>&, const Seconds<N>&,                \
                                           TimeBreakdown<N>&) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)

@@ -8,8 +8,8 @@
 #include "cost/activations_paper.h"
 #include "cost/schedules.h"
 #include "cost/state.h"
-#include "estimate/estimator.h"
 #include "estimate/plan_leaves.h"
+#include "estimate/plan_parts.h"
 
 namespace shardplan {
 namespace {
@@ -303,7 +303,7 @@ Bytes<N> Estimator::layer_inputs(const Plan& plan) const {
 }
 
 template <class N>
-Bytes<N> Estimator::chunk_bytes(const Plan& plan, std::int64_t chunk) const {
+Bytes<N> Estimator::chunk_bytes(const Plan& plan, std::int64_t chunk, const LayerBytes<N>& layers) const {
   const LayerRange range =
       chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, chunk);
   const LayerRange again = recomputed_layers(plan, range);
@@ -311,13 +311,12 @@ Bytes<N> Estimator::chunk_bytes(const Plan& plan, std::int64_t chunk) const {
   if (again.count() > 0) {
     const std::int64_t group = plan.recompute.kind == Recompute::Kind::kUniform ? plan.recompute.layers : 1;
     const double inputs = d((again.count() + group - 1) / group);
-    sum = leaf<N>("inputs kept of a chunk", inputs, model_source_) * layer_inputs<N>(plan);
+    sum = leaf<N>("inputs kept of a chunk", inputs, model_source_) * layers.inputs;
   }
   for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
     const double count = d(kinds_.count(k, again.last, range.last));
     if (count == 0) continue;
-    const Bytes<N> part = leaf<N>("layers of a chunk", count, model_source_) *
-                          layer_activations<N>(plan, k, question_.activations);
+    const Bytes<N> part = leaf<N>("layers of a chunk", count, model_source_) * layers.kinds[k].kept;
     sum = value_of(sum) == 0 ? part : sum + part;
   }
   return sum;
@@ -354,15 +353,15 @@ Ratio<N> Estimator::chunks_alive(const Plan& plan, int stage, int piece) const {
 }
 
 template <class N>
-Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
+Bytes<N> Estimator::live_activations(const Plan& plan, int stage, const LayerBytes<N>& layers) const {
   if (plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe) {
-    return chunks_alive<N>(plan, stage, 0) * chunk_bytes<N>(plan, rank_chunk(plan, stage, 0)) +
-           chunks_alive<N>(plan, stage, 1) * chunk_bytes<N>(plan, rank_chunk(plan, stage, 1));
+    return chunks_alive<N>(plan, stage, 0) * chunk_bytes<N>(plan, rank_chunk(plan, stage, 0), layers) +
+           chunks_alive<N>(plan, stage, 1) * chunk_bytes<N>(plan, rank_chunk(plan, stage, 1), layers);
   }
   const Ratio<N> chunks = chunks_alive<N>(plan, stage, -1);
   const bool even = kinds_.kinds.size() == 1 &&
                     equal_chunks(static_cast<std::int64_t>(question_.model.layers.size()), plan);
-  if (even || plan.interleave == 1) return chunks * chunk_bytes<N>(plan, stage);
+  if (even || plan.interleave == 1) return chunks * chunk_bytes<N>(plan, stage, layers);
   // Interleaved and uneven: chunks are alive in schedule order, a group of micro-batches of one chunk after
   // the other.
   Bytes<N> sum{};
@@ -370,26 +369,10 @@ Bytes<N> Estimator::live_activations(const Plan& plan, int stage) const {
   for (std::int64_t i = 0; left > 0; ++i) {
     const double alive = std::min(left, d(micro_batch_group(plan)));
     sum += leaf<N>("micro-batches of the chunk", alive, "schedule") *
-           chunk_bytes<N>(plan, stage + (i % plan.interleave) * plan.pp);
+           chunk_bytes<N>(plan, stage + (i % plan.interleave) * plan.pp, layers);
     left -= alive;
   }
   return sum;
-}
-
-template <class N>
-MemoryBreakdown<N> Estimator::fullest_memory(const Plan& plan, int& stage) const {
-  stage = 0;
-  MemoryBreakdown<N> fullest = stage_memory<N>(plan, 0);
-  for (int s = 1; s < plan.pp; ++s) {
-    // Between the ends, an earlier stage keeps at least as much as a later one of the same layers.
-    if (kinds_.kinds.size() == 1 && s != plan.pp - 1 && s != 1) continue;
-    MemoryBreakdown<N> memory = stage_memory<N>(plan, s);
-    if (fullest.total() < memory.total()) {
-      fullest = memory;
-      stage = s;
-    }
-  }
-  return fullest;
 }
 
 #define SHARDPLAN_INSTANTIATE(N)                                                                      \
@@ -400,10 +383,9 @@ MemoryBreakdown<N> Estimator::fullest_memory(const Plan& plan, int& stage) const
   template Bytes<N> Estimator::layer_activations<N>(const Plan&, std::size_t, ActivationModel) const; \
   template Bytes<N> Estimator::norm_activations<N>(const Plan&, Norm) const;                          \
   template Bytes<N> Estimator::layer_inputs<N>(const Plan&) const;                                    \
-  template Bytes<N> Estimator::chunk_bytes<N>(const Plan&, std::int64_t) const;                       \
-  template Bytes<N> Estimator::live_activations<N>(const Plan&, int) const;                           \
-  template void Estimator::add_state<N>(const Plan&, int, MemoryBreakdown<N>&) const;                 \
-  template MemoryBreakdown<N> Estimator::fullest_memory<N>(const Plan&, int&) const;
+  template Bytes<N> Estimator::chunk_bytes<N>(const Plan&, std::int64_t, const LayerBytes<N>&) const; \
+  template Bytes<N> Estimator::live_activations<N>(const Plan&, int, const LayerBytes<N>&) const;     \
+  template void Estimator::add_state<N>(const Plan&, int, MemoryBreakdown<N>&) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)
 #undef SHARDPLAN_INSTANTIATE

@@ -9,8 +9,8 @@
 #include "cost/multi_token.h"
 #include "cost/pipeline.h"
 #include "cost/state.h"
-#include "estimate/estimator.h"
 #include "estimate/plan_leaves.h"
+#include "estimate/plan_parts.h"
 
 namespace shardplan {
 namespace {
@@ -101,7 +101,7 @@ Bytes<N> Estimator::loss_bytes(const Plan& plan) const {
 }
 
 template <class N>
-Bytes<N> Estimator::recomputed_bytes(const Plan& plan, std::size_t kind) const {
+Bytes<N> Estimator::recomputed_bytes(const Plan& plan, std::size_t kind, const Bytes<N>& kept) const {
   Plan whole = plan;
   if (plan.recompute.whole_layers()) {
     whole.recompute = Recompute::kNone;
@@ -114,13 +114,19 @@ Bytes<N> Estimator::recomputed_bytes(const Plan& plan, std::size_t kind) const {
   }
   if (keeps_selective_products(plan)) {
     whole.recompute = Recompute::kNone;
-    return named("products that are recomputed", layer_activations<N>(whole, kind, question_.activations) -
-                                                     layer_activations<N>(plan, kind, question_.activations));
+    return named("products that are recomputed",
+                 layer_activations<N>(whole, kind, question_.activations) - kept);
   }
   // Scores that come back are counted where attention runs backward.
   whole.recompute.modules &= static_cast<std::uint8_t>(Module::kCoreAttention);
-  return named("modules that are recomputed", layer_activations<N>(whole, kind, question_.activations) -
-                                                  layer_activations<N>(plan, kind, question_.activations));
+  return named("modules that are recomputed",
+               layer_activations<N>(whole, kind, question_.activations) - kept);
+}
+
+bool Estimator::brings_modules_back(const Plan& plan) const {
+  return keeps_selective_products(plan) ||
+         (plan.recompute.kind == Recompute::Kind::kModules &&
+          plan.recompute.modules != static_cast<std::uint8_t>(Module::kCoreAttention));
 }
 
 bool Estimator::gathers_layers(const Plan& plan) const {
@@ -129,51 +135,83 @@ bool Estimator::gathers_layers(const Plan& plan) const {
          dense_shard_group(plan).count > 1 && !(question_.framework.pipeline_keeps_gathered && plan.pp > 1);
 }
 
-/// What the largest moment after the loss adds to it.
 template <class N>
-Bytes<N> Estimator::stage_transient(const Plan& plan, int stage, const Bytes<N>& loss) const {
-  const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
-  const bool gathers = gathers_layers(plan);
-  const bool modules = keeps_selective_products(plan) ||
-                       (plan.recompute.kind == Recompute::Kind::kModules &&
-                        plan.recompute.modules != static_cast<std::uint8_t>(Module::kCoreAttention));
-  Bytes<N> backward{}, gathered{};
+void Estimator::fill_layer_bytes(const Plan& plan, LayerBytes<N>& bytes_of) const {
+  const bool ops = question_.activations == ActivationModel::kOps;
+  bytes_of.kinds.clear();
+  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+    typename LayerBytes<N>::Kind kind;
+    kind.kept = layer_activations<N>(plan, k, question_.activations);
+    if (ops) {
+      kind.backward = layer_backward<N>(plan, kinds_.kinds[k]);
+      if (question_.workload.adapters.base) kind.backward += widened_weight<N>(plan, kinds_.kinds[k]);
+      if (plan.recompute.whole_layers() || brings_modules_back(plan))
+        kind.again = recomputed_bytes<N>(plan, k, kind.kept);
+    }
+    bytes_of.kinds.push_back(kind);
+  }
+  bytes_of.inputs = layer_inputs<N>(plan);
+  if (question_.model.vocab > 0) bytes_of.loss = loss_bytes<N>(plan);
+  if (!ops) return;
+  bytes_of.buffers = micro_batch_buffers<N>(plan);
+  if (!has_table_) return;
+  const Ratio<N> t = micro_batch_tokens<N>(plan),
+                 hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+                 tensor = degree<N>("tensor-parallel degree", plan.tp),
+                 rows = leaf<N>("vocabulary", vocabulary(plan), model_source_);
+  const bool apart = !question_.workload.kernels.fused_weight_gradient && !frozen();
+  bytes_of.head = call<HeadBackwardTransient>(HeadBackwardTransient::In<N>{
+      t, hidden, rows, leaf<N>("weight gradients held apart", apart ? 1 : 0, "kernels"), tensor});
+  if (!frozen()) {
+    bytes_of.table =
+        call<EmbeddingBackwardTransient>(EmbeddingBackwardTransient::In<N>{t, hidden, rows, tensor});
+  }
+}
+
+/// What the largest moment of the backward pass adds to the loss.
+template <class N>
+Bytes<N> Estimator::backward_transient(const Plan& plan, int stage, const LayerBytes<N>& layers) const {
+  const std::int64_t all = static_cast<std::int64_t>(question_.model.layers.size());
+  const bool modules = brings_modules_back(plan);
+  Bytes<N> backward{};
   // An interleaved rank's chunks are of the same layers, as far as the account knows; the two of a V are not.
   const int pieces = plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe ? 2 : 1;
   for (int piece = 0; piece < pieces; ++piece) {
-    const LayerRange range = chunk_layers(layers, plan, rank_chunk(plan, stage, piece));
+    const LayerRange range = chunk_layers(all, plan, rank_chunk(plan, stage, piece));
     // Layers that are kept run backward first, and are gone before the ones below them are recomputed.
     const bool recomputes =
         plan.recompute.whole_layers() && recomputed_layers(plan, range).last == range.last;
     for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
       if (kinds_.count(k, range.first, range.last) == 0) continue;
-      Bytes<N> one = layer_backward<N>(plan, kinds_.kinds[k]);
-      if (question_.workload.adapters.base) one += widened_weight<N>(plan, kinds_.kinds[k]);
-      if (recomputes || modules) one += recomputed_bytes<N>(plan, k);
-      backward = larger(backward, one);
-      if (gathers) gathered = larger(gathered, gathered_layer<N>(plan, kinds_.kinds[k]));
+      const auto& kind = layers.kinds[k];
+      backward = larger(backward, recomputes || modules ? kind.backward + kind.again : kind.backward);
     }
   }
-  const Ratio<N> t = micro_batch_tokens<N>(plan),
-                 hidden = leaf<N>("hidden size", d(question_.model.hidden), model_source_),
-                 tensor = degree<N>("tensor-parallel degree", plan.tp);
-  if (has_table_ && holds_last_chunk(plan, stage)) {
-    Bytes<N> head = call<HeadBackwardTransient>(HeadBackwardTransient::In<N>{
-        t, hidden, leaf<N>("vocabulary", vocabulary(plan), model_source_),
-        leaf<N>("weight gradients held apart",
-                question_.workload.kernels.fused_weight_gradient || frozen() ? 0 : 1, "kernels"),
-        tensor});
-    backward = max(backward, head);
-  }
+  const bool last = holds_last_chunk(plan, stage);
+  if (has_table_ && last) backward = max(backward, layers.head);
   if (has_table_ && holds_first_chunk(plan, stage) && !frozen()) {
     // By then the first chunk's own activations are gone.
-    const Bytes<N> table = call<EmbeddingBackwardTransient>(EmbeddingBackwardTransient::In<N>{
-        t, hidden, leaf<N>("vocabulary", vocabulary(plan), model_source_), tensor});
-    backward = max(backward, table - chunk_bytes<N>(plan, 0));
+    backward = max(backward, layers.table - chunk_bytes<N>(plan, 0, layers));
   }
+  if (!last || question_.model.vocab == 0) return backward;
   // The loss is over before the top layer runs backward: the larger of the two is the peak.
-  const Bytes<N> beyond = max(backward - loss, Bytes<N>(N(0.0)));
-  return gathers ? beyond + gathered + gathered_root<N>(plan, stage) : beyond;
+  return max(backward - layers.loss, Bytes<N>(N(0.0)));
+}
+
+/// The layer and the tables that full sharding has gathered; nothing where it gathers none.
+template <class N>
+Bytes<N> Estimator::gathered_weights(const Plan& plan, int stage) const {
+  const std::int64_t all = static_cast<std::int64_t>(question_.model.layers.size());
+  const int pieces = plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe ? 2 : 1;
+  Bytes<N> gathered{};
+  for (int piece = 0; piece < pieces; ++piece) {
+    const LayerRange range = chunk_layers(all, plan, rank_chunk(plan, stage, piece));
+    for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+      if (kinds_.count(k, range.first, range.last) > 0)
+        gathered = larger(gathered, gathered_layer<N>(plan, kinds_.kinds[k]));
+    }
+  }
+  return gathered + gathered_root<N>(plan, stage);
 }
 
 /// Outputs and masks at the ends of a stage, for all its micro-batches in flight.
@@ -289,13 +327,12 @@ Bytes<N> Estimator::stage_buffers(const Plan& plan, int stage) const {
   const Device& device = question_.cluster.device;
   const auto& workspaces = device.before_hopper() ? buffers.before_hopper : buffers.since_hopper;
   Bytes<N> sum = leaf<N>("matrix library workspaces", workspaces.library.value, workspaces.library.source);
-  const bool experts = std::any_of(kinds_.kinds.begin(), kinds_.kinds.end(),
-                                   [](const LayerOps& ops) { return ops.experts > 0; });
   const Bytes<N> engine = leaf<N>("framework workspace", workspaces.engine.value, workspaces.engine.source);
-  sum += experts ? engine * (leaf<N>("further workspaces for grouped products",
-                                     buffers.grouped_workspaces.value, buffers.grouped_workspaces.source) +
-                             Ratio<N>(N(1.0)))
-                 : engine;
+  sum += kinds_.has_experts
+             ? engine * (leaf<N>("further workspaces for grouped products", buffers.grouped_workspaces.value,
+                                 buffers.grouped_workspaces.source) +
+                         Ratio<N>(N(1.0)))
+             : engine;
   const auto& placeholders = buffers.placeholder_gradients;
   if (placeholders.value > ratio(0) && question_.workload.kernels.fused_weight_gradient && !frozen()) {
     sum += call<PlaceholderGradients>(PlaceholderGradients::In<N>{
@@ -308,22 +345,26 @@ Bytes<N> Estimator::stage_buffers(const Plan& plan, int stage) const {
         leaf<N>("parameters of linear layers", linear_parameters(plan, stage), model_source_),
         leaf<N>("bytes of the copies", copies.value, copies.source)});
   }
-  if (buffers.received.value > ratio(0) && plan.pp > 1) sum += pipeline_buffers<N>(plan, stage);
-  const auto& gather = buffers.sequence_gather;
-  if (gather.value > ratio(0) && plan.sequence_parallel) {
-    sum += call<SequenceGatherBuffer>(SequenceGatherBuffer::In<N>{
-        micro_batch_tokens<N>(plan), leaf<N>("hidden size", d(question_.model.hidden), model_source_),
-        leaf<N>("gather buffers", gather.value, gather.source)});
-  }
-  return sum +
-         call<BatchBuffers>(BatchBuffers::In<N>{
-             leaf<N>("sequence", d(question_.workload.sequence), "workload"),
-             degree<N>("micro-batch", plan.micro_batch),
-             leaf<N>("attention masks", question_.workload.kernels.attention_mask ? 1 : 0, "workload")});
+  return sum;
+}
+
+/// Buffers of one micro-batch, on every stage.
+template <class N>
+Bytes<N> Estimator::micro_batch_buffers(const Plan& plan) const {
+  const Bytes<N> batch = call<BatchBuffers>(BatchBuffers::In<N>{
+      leaf<N>("sequence", d(question_.workload.sequence), "workload"),
+      degree<N>("micro-batch", plan.micro_batch),
+      leaf<N>("attention masks", question_.workload.kernels.attention_mask ? 1 : 0, "workload")});
+  const auto& gather = question_.framework.buffers.sequence_gather;
+  if (gather.value <= ratio(0) || !plan.sequence_parallel) return batch;
+  return batch +
+         call<SequenceGatherBuffer>(SequenceGatherBuffer::In<N>{
+             micro_batch_tokens<N>(plan), leaf<N>("hidden size", d(question_.model.hidden), model_source_),
+             leaf<N>("gather buffers", gather.value, gather.source)});
 }
 
 template <class N>
-void Estimator::add_head_extras(const Plan& plan, MemoryBreakdown<N>& memory) const {
+void Estimator::add_head_extras(const Plan& plan, const LayerBytes<N>& layer, StageBytes<N>& stage) const {
   const Training& workload = question_.workload;
   const std::int64_t deferred =
       std::min<std::int64_t>(workload.kernels.deferred_head_gradients, plan.grad_accumulation);
@@ -333,50 +374,97 @@ void Estimator::add_head_extras(const Plan& plan, MemoryBreakdown<N>& memory) co
                  tensor = degree<N>("tensor-parallel degree", plan.tp), shared = sequence_share<N>(plan);
   if (workload.mtp_layers > 0) {
     const Ratio<N> layers = leaf<N>("prediction layers", d(workload.mtp_layers), "workload");
-    memory[MemoryTerm::kActivations] +=
-        layers * layer_activations<N>(plan, last_kind(), question_.activations) +
+    stage.activations +=
+        layers * layer.kinds[last_kind()].kept +
         call<PredictionInputActivations>(PredictionInputActivations::In<N>{t, hidden, layers, shared});
-    memory[MemoryTerm::kLogits] += call<PredictionLogits>(PredictionLogits::In<N>{t, rows, layers, tensor});
+    stage.logits += call<PredictionLogits>(PredictionLogits::In<N>{t, rows, layers, tensor});
   }
   if (deferred > 0) {
-    memory[MemoryTerm::kTransient] += call<DeferredHeadGradients>(DeferredHeadGradients::In<N>{
+    stage.deferred = call<DeferredHeadGradients>(DeferredHeadGradients::In<N>{
         t, hidden, rows, leaf<N>("micro-batches that wait", d(deferred), "kernels"), tensor, shared});
   }
 }
 
 template <class N>
-MemoryBreakdown<N> Estimator::kept_memory(const Plan& plan, int stage) const {
-  MemoryBreakdown<N> memory;
-  add_state<N>(plan, stage, memory);
-  memory[MemoryTerm::kActivations] = live_activations<N>(plan, stage);
-  if (question_.activations == ActivationModel::kOps)
-    memory[MemoryTerm::kActivations] += stage_edges<N>(plan, stage);
-  if (holds_last_chunk(plan, stage) && question_.model.vocab > 0)
-    memory[MemoryTerm::kLogits] = loss_bytes<N>(plan);
-  if (question_.activations == ActivationModel::kOps && has_table_ && holds_last_chunk(plan, stage))
-    add_head_extras<N>(plan, memory);
+Estimator::StageBytes<N> Estimator::stage_bytes(const Plan& plan, int stage,
+                                                const LayerBytes<N>& layers) const {
+  StageBytes<N> own;
+  const bool ops = question_.activations == ActivationModel::kOps, last = holds_last_chunk(plan, stage);
+  own.activations = live_activations<N>(plan, stage, layers);
+  if (last && question_.model.vocab > 0) own.logits = layers.loss;
+  // The closed forms of the paper know no working buffers.
+  if (!ops) return own;
+  own.activations += stage_edges<N>(plan, stage);
+  if (last && has_table_) add_head_extras<N>(plan, layers, own);
+  own.backward = backward_transient<N>(plan, stage, layers);
+  own.buffers = layers.buffers;
+  if (question_.framework.buffers.received.value > ratio(0) && plan.pp > 1)
+    own.buffers += pipeline_buffers<N>(plan, stage);
+  return own;
+}
+
+template <class N>
+Estimator::StageState<N> Estimator::stage_state(const Plan& plan, int stage) const {
+  StageState<N> own;
+  add_state<N>(plan, stage, own.state);
+  if (question_.activations != ActivationModel::kOps) return own;
+  if (gathers_layers(plan)) own.gathered = gathered_weights<N>(plan, stage);
+  own.step = step_transient<N>(plan, stage);
+  own.buffers = stage_buffers<N>(plan, stage);
+  if (question_.workload.unsharded_start) own.start = unsharded_start<N>(plan, stage);
+  return own;
+}
+
+template <class N>
+MemoryBreakdown<N> Estimator::kept_memory(const StageBytes<N>& work, const StageState<N>& state) {
+  MemoryBreakdown<N> memory = state.state;
+  memory[MemoryTerm::kActivations] = work.activations;
+  memory[MemoryTerm::kLogits] = work.logits;
+  memory[MemoryTerm::kTransient] = work.deferred;
+  return memory;
+}
+
+template <class N>
+MemoryBreakdown<N> Estimator::stage_memory(const Plan& plan, int stage, const LayerBytes<N>& layers,
+                                           const StageBytes<N>& work, const StageState<N>& state) const {
+  MemoryBreakdown<N> memory = kept_memory<N>(work, state);
+  if (plan.offload != 0) offload<N>(plan, stage, layers, memory);
+  if (question_.activations != ActivationModel::kOps) return memory;
+  const Bytes<N> backward = gathers_layers(plan) ? work.backward + state.gathered : work.backward;
+  // The optimizer steps when activations and logits are gone.
+  const Bytes<N> step = state.step - memory[MemoryTerm::kActivations] - memory[MemoryTerm::kLogits];
+  Bytes<N>& transient = memory[MemoryTerm::kTransient];
+  transient = value_of(transient) > 0 ? transient + max(backward, step) : max(backward, step);
+  memory[MemoryTerm::kBuffers] = state.buffers + work.buffers;
+  if (question_.workload.unsharded_start) {
+    // Where the start is the peak, what it holds beyond the rest is transient.
+    transient = max(transient, state.start - (memory.total() - transient));
+  }
   return memory;
 }
 
 template <class N>
 MemoryBreakdown<N> Estimator::stage_memory(const Plan& plan, int stage) const {
-  MemoryBreakdown<N> memory = kept_memory<N>(plan, stage);
-  if (plan.offload != 0) offload<N>(plan, stage, memory);
-  // The closed forms of the paper know no working buffers.
-  if (question_.activations != ActivationModel::kOps) return memory;
-  const bool has_loss = holds_last_chunk(plan, stage) && question_.model.vocab > 0;
-  const Bytes<N> backward = stage_transient<N>(plan, stage, has_loss ? loss_bytes<N>(plan) : Bytes<N>{});
-  // The optimizer steps when activations and logits are gone.
-  const Bytes<N> step =
-      step_transient<N>(plan, stage) - memory[MemoryTerm::kActivations] - memory[MemoryTerm::kLogits];
-  Bytes<N>& transient = memory[MemoryTerm::kTransient];
-  transient = value_of(transient) > 0 ? transient + max(backward, step) : max(backward, step);
-  memory[MemoryTerm::kBuffers] = stage_buffers<N>(plan, stage);
-  if (question_.workload.unsharded_start) {
-    // Where the start is the peak, what it holds beyond the rest is transient.
-    transient = max(transient, unsharded_start<N>(plan, stage) - (memory.total() - transient));
+  LayerBytes<N> layers;
+  fill_layer_bytes<N>(plan, layers);
+  return stage_memory<N>(plan, stage, layers, stage_bytes<N>(plan, stage, layers),
+                         stage_state<N>(plan, stage));
+}
+
+template <class N>
+MemoryBreakdown<N> Estimator::fullest_memory(const Plan& plan, int& stage) const {
+  LayerBytes<N> layers;
+  fill_layer_bytes<N>(plan, layers);
+  MemoryBreakdown<N> fullest;
+  stage = -1;
+  for (const int s : pipeline_shape(kinds_, plan).stages) {
+    const MemoryBreakdown<N> memory =
+        stage_memory<N>(plan, s, layers, stage_bytes<N>(plan, s, layers), stage_state<N>(plan, s));
+    if (stage >= 0 && !(fullest.total() < memory.total())) continue;
+    fullest = memory;
+    stage = s;
   }
-  return memory;
+  return fullest;
 }
 
 template <class N>
@@ -407,10 +495,16 @@ MemoryPeaks<N> Estimator::memory_peaks(const Plan& plan, int stage, const Memory
   return peaks;
 }
 
-#define SHARDPLAN_INSTANTIATE(N)                                                                         \
-  template MemoryPeaks<N> Estimator::memory_peaks<N>(const Plan&, int, const MemoryBreakdown<N>&) const; \
-  template MemoryBreakdown<N> Estimator::kept_memory<N>(const Plan&, int) const;                         \
-  template MemoryBreakdown<N> Estimator::stage_memory<N>(const Plan&, int) const;
+#define SHARDPLAN_INSTANTIATE(N)                                                                             \
+  template MemoryPeaks<N> Estimator::memory_peaks<N>(const Plan&, int, const MemoryBreakdown<N>&) const;     \
+  template MemoryBreakdown<N> Estimator::stage_memory<N>(const Plan&, int) const;                            \
+  template MemoryBreakdown<N> Estimator::fullest_memory<N>(const Plan&, int&) const;                         \
+  template void Estimator::fill_layer_bytes<N>(const Plan&, LayerBytes<N>&) const;                           \
+  template Estimator::StageBytes<N> Estimator::stage_bytes<N>(const Plan&, int, const LayerBytes<N>&) const; \
+  template Estimator::StageState<N> Estimator::stage_state<N>(const Plan&, int) const;                       \
+  template MemoryBreakdown<N> Estimator::kept_memory<N>(const StageBytes<N>&, const StageState<N>&);         \
+  template MemoryBreakdown<N> Estimator::stage_memory<N>(const Plan&, int, const LayerBytes<N>&,             \
+                                                         const StageBytes<N>&, const StageState<N>&) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)
 #undef SHARDPLAN_INSTANTIATE

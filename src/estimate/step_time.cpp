@@ -3,8 +3,8 @@
 #include "cost/pipeline.h"
 #include "cost/schedules.h"
 #include "cost/step_collectives.h"
-#include "estimate/layer_time.h"
 #include "estimate/plan_leaves.h"
+#include "estimate/plan_parts.h"
 
 namespace shardplan {
 namespace {
@@ -13,6 +13,22 @@ double d(std::int64_t v) { return static_cast<double>(v); }
 
 bool splits_backward(Schedule schedule) {
   return schedule == Schedule::kZbH1 || schedule == Schedule::kZbV || schedule == Schedule::kDualPipe;
+}
+
+/// One micro-batch on the rank that takes longest.
+double slowest_rank(const Plan& plan, const std::vector<ChunkTimes>& chunks) {
+  // Under DualPipe a rank's two stages share the micro-batches.
+  const double share = plan.schedule == Schedule::kDualPipe ? 2 : 1;
+  double slowest = 0;
+  for (int stage = 0; stage < plan.pp; ++stage) {
+    double spent = 0;
+    for (int i = 0; i < chunks_of_rank(plan); ++i) {
+      const ChunkTimes& chunk = chunks[static_cast<std::size_t>(rank_chunk(plan, stage, i))];
+      spent += chunk.forward + chunk.backward + chunk.weight;
+    }
+    slowest = spent / share > slowest ? spent / share : slowest;
+  }
+  return slowest;
 }
 
 }  // namespace
@@ -51,23 +67,35 @@ void Estimator::add_layer_terms(const LayerTime<N>& l, const Ratio<N>& n, const 
 }
 
 template <class N>
-TimeBreakdown<N> Estimator::time(const Plan& plan) const {
-  TimeBreakdown<N> time;
+void Estimator::fill_layer_times(const Plan& plan, LayerTimes<N>& times) const {
   const Rates<N> rates(question_);
   const auto& tier_links = links<N>();
-  const std::int64_t layers = static_cast<std::int64_t>(question_.model.layers.size());
+  times.axes = {};
+  times.kinds.clear();
+  for (const LayerOps& ops : kinds_.kinds)
+    times.kinds.push_back(layer_time<N>(plan, ops, rates, tier_links, times.axes));
+  times.head_forward = times.head_backward = times.head_weight = {};
+  logits_time<N>(plan, rates, times.head_forward, times.head_backward, times.head_weight);
+}
+
+template <class N>
+void Estimator::fill_stage_times(const Plan& plan, const PipelineShape& shape, const LayerTimes<N>& layers,
+                                 StageTimes<N>& out) const {
+  TimeBreakdown<N>& time = out.time;
+  time = layers.axes;
+  const std::int64_t all = static_cast<std::int64_t>(question_.model.layers.size());
   const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
   const Ratio<N> stages = degree<N>("pipeline stages", plan.pp);
   const Ratio<N> passes = named("micro-batches a stage, of the average stage", micro_batches / stages);
   const bool splits = splits_backward(plan.schedule);
-  StagePasses<N> passes_split;
+  StagePasses<N> average;
   Seconds<N> all_layers{}, forward{}, backward{};
-  PassTimes by_pass;
   std::array<double, kAxisCount> occurrences{};
+  out.chunks.assign(shape.profile_of_chunk.size(), ChunkTimes{});
   for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-    const double count = d(kinds_.count(k, 0, layers) + prediction_layers(k));
+    const double count = d(kinds_.count(k, 0, all) + prediction_layers(k));
     const Ratio<N> n = leaf<N>("layers", count, model_source_);
-    LayerTime<N> l = layer_time<N>(plan, kinds_.kinds[k], rates, tier_links, time);
+    LayerTime<N> l = layers.kinds[k];
     if (plan.recompute.kind == Recompute::Kind::kBlock) {
       l.recompute =
           l.recompute * leaf<N>("share of its layers that is recomputed", recomputed_share(plan, k), "plan");
@@ -76,11 +104,10 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
     all_layers += l.total() * n;
     forward += l.forward() * n;
     backward += (l.backward() + l.recompute) * n;
-    const double weight = splits ? value_of(l.gemm_weight) : 0;
-    by_pass.layers[k] = {value_of(l.forward_pass()), value_of(l.backward_pass()) - weight, weight};
+    if (plan.pp > 1) add_chunk_times<N>(shape, k, l, splits, out.chunks);
     if (splits) {
-      passes_split.forward += l.forward_pass() * n;
-      passes_split.weight += l.gemm_weight * n;
+      average.forward += l.forward_pass() * n;
+      average.weight += l.gemm_weight * n;
     }
     const double per_step = count * plan.grad_accumulation / plan.pp;
     if (value_of(l.tensor_forward) > 0)
@@ -91,38 +118,69 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   }
   for (std::size_t a = 0; a < kAxisCount; ++a) time.axes[a].occurrences = occurrences[a];
 
-  Seconds<N> head_forward{}, head_backward{}, head_weight{};
-  logits_time<N>(plan, rates, head_forward, head_backward, head_weight);
-  const Seconds<N> head = head_forward + head_backward;
+  const Seconds<N> head = layers.head_forward + layers.head_backward;
   time[TimeTerm::kLogits].time += head * passes;
-
-  const Seconds<N> average = named("one micro-batch on the average stage", (all_layers + head) / stages);
-  passes_split.all = average;
+  average.all = named("one micro-batch on the average stage", (all_layers + head) / stages);
   if (splits) {
-    passes_split.forward =
-        named("forward of the average stage", (passes_split.forward + head_forward) / stages);
-    passes_split.weight =
-        named("weight gradients of the average stage", (passes_split.weight + head_weight) / stages);
+    average.forward = named("forward of the average stage", (average.forward + layers.head_forward) / stages);
+    average.weight =
+        named("weight gradients of the average stage", (average.weight + layers.head_weight) / stages);
   }
-  const double weight = splits ? value_of(head_weight) : 0;
-  by_pass.head = {value_of(head_forward), value_of(head_backward) - weight, weight};
-  add_pipeline<N>(plan, by_pass, passes_split, time);
+  out.forward = forward / stages;
+  out.backward = backward / stages;
+  if (plan.pp <= 1) return;
+  const double weight = splits ? value_of(layers.head_weight) : 0;
+  ChunkTimes& last = out.chunks.back();
+  last.forward += value_of(layers.head_forward);
+  last.backward += value_of(layers.head_backward) - weight;
+  last.weight += weight;
+  add_pipeline<N>(plan, average, out);
+}
 
-  if (dense_replicas(plan).count > 1) {
-    add_data_parallel<N>(plan, forward / stages, backward / stages, time);
+/// A kind's layers, on the chunks that hold them.
+template <class N>
+void Estimator::add_chunk_times(const PipelineShape& shape, std::size_t kind, const LayerTime<N>& l,
+                                bool splits, std::vector<ChunkTimes>& chunks) const {
+  const double weight = splits ? value_of(l.gemm_weight) : 0;
+  const ChunkTimes one{value_of(l.forward_pass()), value_of(l.backward_pass()) - weight, weight};
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    const LayerRange& range = shape.profiles[shape.profile_of_chunk[c]].range;
+    const double layers = d(kinds_.count(kind, range.first, range.last) +
+                            (c + 1 == chunks.size() ? prediction_layers(kind) : 0));
+    chunks[c].forward += layers * one.forward;
+    chunks[c].backward += layers * one.backward;
+    chunks[c].weight += layers * one.weight;
   }
-  if (plan.schedule == Schedule::kDualPipe) add_twin_reduction<N>(plan, time);
-  if (plan.offload != 0) add_offload<N>(plan, forward / stages, backward / stages, time);
-  add_optimizer<N>(plan, rates, time);
+}
+
+template <class N>
+TimeBreakdown<N> Estimator::step_time(const Plan& plan, const StageTimes<N>& stages,
+                                      const ReplicaTraffic<N>& traffic) const {
+  TimeBreakdown<N> time = stages.time;
+  if (dense_replicas(plan).count > 1)
+    add_data_parallel<N>(plan, traffic, stages.forward, stages.backward, time);
+  if (plan.schedule == Schedule::kDualPipe) time[TimeTerm::kData].time += traffic.twins;
+  if (plan.offload != 0) add_offload<N>(plan, stages.forward, stages.backward, time);
+  if (value_of(traffic.optimizer) > 0) time[TimeTerm::kOptimizer].time += traffic.optimizer;
   add_overheads<N>(plan, time);
   return time;
 }
 
 template <class N>
-void Estimator::add_optimizer(const Plan& plan, const Rates<N>& rates, TimeBreakdown<N>& time) const {
-  if (plan.offloads(Offload::kOptimizer)) return;
-  time[TimeTerm::kOptimizer].time += call<OptimizerTime>(OptimizerTime::In<N>{
-      leaf<N>("parameters this rank updates", updated_parameters(plan), model_source_), rates.memory});
+TimeBreakdown<N> Estimator::time(const Plan& plan) const {
+  LayerTimes<N> layers;
+  fill_layer_times<N>(plan, layers);
+  StageTimes<N> stages;
+  fill_stage_times<N>(plan, pipeline_shape(kinds_, plan), layers, stages);
+  return step_time<N>(plan, stages, replica_traffic<N>(plan));
+}
+
+template <class N>
+Seconds<N> Estimator::optimizer_time(const Plan& plan) const {
+  if (plan.offloads(Offload::kOptimizer)) return {};
+  return call<OptimizerTime>(
+      OptimizerTime::In<N>{leaf<N>("parameters this rank updates", updated_parameters(plan), model_source_),
+                           Rates<N>(question_).memory});
 }
 
 /// What a step takes beyond the work: the engine's time a micro-batch, waiting for the slowest rank, a fixed
@@ -144,39 +202,9 @@ void Estimator::add_overheads(const Plan& plan, TimeBreakdown<N>& time) const {
   }
 }
 
-ChunkTimes Estimator::chunk_times(const Plan& plan, const PassTimes& passes, std::int64_t chunk) const {
-  const LayerRange range =
-      chunk_layers(static_cast<std::int64_t>(question_.model.layers.size()), plan, chunk);
-  const bool last = chunk + 1 == all_chunks(plan);
-  ChunkTimes sum = last ? passes.head : ChunkTimes{};
-  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-    const double layers = d(kinds_.count(k, range.first, range.last) + (last ? prediction_layers(k) : 0));
-    sum.forward += layers * passes.layers[k].forward;
-    sum.backward += layers * passes.layers[k].backward;
-    sum.weight += layers * passes.layers[k].weight;
-  }
-  return sum;
-}
-
-double Estimator::slowest_rank(const Plan& plan, const PassTimes& passes) const {
-  // Under DualPipe a rank's two stages share the micro-batches.
-  const double share = plan.schedule == Schedule::kDualPipe ? 2 : 1;
-  double slowest = 0;
-  for (int stage = 0; stage < plan.pp; ++stage) {
-    double spent = 0;
-    for (int i = 0; i < chunks_of_rank(plan); ++i) {
-      const ChunkTimes chunk = chunk_times(plan, passes, rank_chunk(plan, stage, i));
-      spent += chunk.forward + chunk.backward + chunk.weight;
-    }
-    slowest = spent / share > slowest ? spent / share : slowest;
-  }
-  return slowest;
-}
-
 template <class N>
-void Estimator::add_pipeline(const Plan& plan, const PassTimes& passes, const StagePasses<N>& average,
-                             TimeBreakdown<N>& time) const {
-  if (plan.pp <= 1) return;
+void Estimator::add_pipeline(const Plan& plan, const StagePasses<N>& average, StageTimes<N>& out) const {
+  TimeBreakdown<N>& time = out.time;
   const auto plan_leaf = [](const char* what, std::int64_t value) { return leaf<N>(what, d(value), "plan"); };
   const Ratio<N> micro_batches = plan_leaf("micro-batches", plan.grad_accumulation);
   const Ratio<N> stages = plan_leaf("pipeline stages", plan.pp),
@@ -184,11 +212,11 @@ void Estimator::add_pipeline(const Plan& plan, const PassTimes& passes, const St
   const auto add = [&](TimeTerm term, const Seconds<N>& spent) { time[term].time += spent; };
 
   const Seconds<N> slowest = leaf<N>("one micro-batch on the slowest stage",
-                                     seconds(slowest_rank(plan, passes)), "sum of its layers and head");
+                                     seconds(slowest_rank(plan, out.chunks)), "sum of its layers and head");
   add(TimeTerm::kImbalance, call<StageImbalance>(StageImbalance::In<N>{micro_batches, slowest, average.all}));
   if (has_stage_path(plan.schedule)) {
     const PipelinePath path =
-        longest_path(plan, [&](std::int64_t chunk) { return chunk_times(plan, passes, chunk); });
+        longest_path(plan, [&](std::int64_t chunk) { return out.chunks[static_cast<std::size_t>(chunk)]; });
     const Seconds<N> step = call<PipelineStagePath>(path.in<N>());
     add(TimeTerm::kBubble, max(step - micro_batches * slowest, Seconds<N>(N(0.0))));
   } else {
@@ -236,5 +264,12 @@ Seconds<N> Estimator::split_bubble(const Plan& plan, const StagePasses<N>& avera
 
 template TimeBreakdown<double> Estimator::time<double>(const Plan&) const;
 template TimeBreakdown<Traced> Estimator::time<Traced>(const Plan&) const;
+template Seconds<double> Estimator::optimizer_time<double>(const Plan&) const;
+template Seconds<Traced> Estimator::optimizer_time<Traced>(const Plan&) const;
+template void Estimator::fill_layer_times<double>(const Plan&, LayerTimes<double>&) const;
+template void Estimator::fill_stage_times<double>(const Plan&, const PipelineShape&,
+                                                  const LayerTimes<double>&, StageTimes<double>&) const;
+template TimeBreakdown<double> Estimator::step_time<double>(const Plan&, const StageTimes<double>&,
+                                                            const ReplicaTraffic<double>&) const;
 
 }  // namespace shardplan

@@ -281,7 +281,7 @@ std::vector<Tensor> Estimator::tensors(const Plan& plan, int stage) const {
     tensors.add_head_extras();
   }
   if (plan.offloads(Offload::kActivations)) {
-    const Bytes<> kept = kept_memory<double>(plan, stage)[MemoryTerm::kActivations];
+    const Bytes<> kept = memory[MemoryTerm::kActivations] + host_memory<double>(plan, stage).activations;
     tensors.keep_share(memory[MemoryTerm::kActivations] / kept);
   }
   if (plan.sequence_parallel) {

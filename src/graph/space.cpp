@@ -276,14 +276,14 @@ void Space::for_each_inside(const FixedAxes& fixed, Plan p, const std::function<
     if (micro_batch < 1 || (batch / p.dp) % micro_batch != 0) continue;
     p.micro_batch = micro_batch;
     p.grad_accumulation = static_cast<std::int32_t>(batch / p.dp / micro_batch);
-    for (const auto interleave : chunk_counts) {
-      p.interleave = interleave;
-      p.schedule = fixed.schedule.value_or(interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
-      for (const auto stage : stages) {
-        p.zero_stage = stage;
-        if (first_broken(p)) continue;
-        for (const auto recompute : recomputes) {
-          p.recompute = recompute;
+    for (const auto& recompute : recomputes) {
+      p.recompute = recompute;
+      for (const auto interleave : chunk_counts) {
+        p.interleave = interleave;
+        p.schedule = fixed.schedule.value_or(interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
+        for (const auto stage : stages) {
+          p.zero_stage = stage;
+          if (first_broken(p)) continue;
           visit(p);
           ++count;
         }

@@ -1,0 +1,81 @@
+// The parts of a plan's account, each of which fewer axes decide than the whole: what many plans of a search
+// share. Private to estimate/.
+//
+//   part             what decides it
+//   LayerTimes       group sizes, micro-batch, recomputation: one layer of each kind, whatever the stages
+//   StageTimes       and the pipeline: everything but ZeRO, its shard group and offload
+//   ReplicaTraffic   everything but the micro-batch and recomputation
+//
+//   LayerBytes, StageBytes, StageState: the same three of memory
+//
+// A step is made of StageTimes and ReplicaTraffic, a stage's memory of StageBytes and StageState. Estimator
+// makes them for one plan; PlanEvaluator (plan_evaluator.h) keeps them from plan to plan.
+#pragma once
+
+#include <vector>
+
+#include "estimate/layer_time.h"
+
+namespace shardplan {
+
+/// One micro-batch on one layer of each kind and on the head.
+template <class N>
+struct Estimator::LayerTimes {
+  std::vector<LayerTime<N>> kinds;
+  Seconds<N> head_forward{}, head_backward{}, head_weight{};
+  TimeBreakdown<N> axes;  // only its axes are filled
+};
+
+/// The pipeline's work in a step: terms up to the sends between stages.
+template <class N>
+struct Estimator::StageTimes {
+  TimeBreakdown<N> time;
+  Seconds<N> forward{}, backward{};  // one micro-batch's compute on the average stage
+  std::vector<ChunkTimes> chunks;
+};
+
+/// What a step sends between replicas, and what the optimizer does.
+template <class N>
+struct Estimator::ReplicaTraffic {
+  GroupCost<N> gather;   // weights, before a pass
+  GroupCost<N> reduce;   // gradients
+  GroupCost<N> updated;  // weights, after the optimizer
+  Seconds<N> small_rings{}, twins{}, optimizer{};
+  double gradient_bytes = 0, weight_bytes = 0;  // of one occurrence
+};
+
+/// What one micro-batch keeps of one layer of each kind, and what its backward pass needs beside that.
+template <class N>
+struct Estimator::LayerBytes {
+  struct Kind {
+    Bytes<N> kept{};
+    Bytes<N> backward{};  // while it runs backward
+    Bytes<N> again{};     // then, of what was not kept
+  };
+  std::vector<Kind> kinds;
+  Bytes<N> inputs{};         // of one layer that is recomputed
+  Bytes<N> loss{};           // logits and what is alive with them
+  Bytes<N> head{}, table{};  // while the head, the embedding run backward
+  Bytes<N> buffers{};
+};
+
+/// What the micro-batches in flight keep of a stage's layers.
+template <class N>
+struct Estimator::StageBytes {
+  Bytes<N> activations{}, logits{};
+  Bytes<N> deferred{};  // work of the head that waits
+  Bytes<N> backward{};  // at the largest moment of the backward pass, beyond the loss
+  Bytes<N> buffers{};
+};
+
+/// What a stage keeps whatever the micro-batch.
+template <class N>
+struct Estimator::StageState {
+  MemoryBreakdown<N> state;  // weights, gradients, optimizer
+  Bytes<N> gathered{};       // weights while a layer uses them, where they are sharded
+  Bytes<N> step{};           // at the optimizer step
+  Bytes<N> buffers{};
+  Bytes<N> start{};  // before the weights are sharded
+};
+
+}  // namespace shardplan
