@@ -1,6 +1,8 @@
-// How long a whole search takes: llama3-70b on 64 H100, the main job, and one plan by itself.
+// How fast plans are judged, and how long whole searches take: the main job, and questions as large as those that
+// clusters are bought for.
 #include <benchmark/benchmark.h>
 
+#include "estimate/plan_evaluator.h"
 #include "import/catalog.h"
 #include "import/question.h"
 #include "search/search.h"
@@ -8,16 +10,50 @@
 namespace shardplan {
 namespace {
 
-Question main_job(const char* gpus) {
+Question asked(const char* model, const char* gpu, const char* gpus, const char* sequence,
+               const char* batch) {
   QuestionSpec spec;
-  spec.model = "llama3-70b";
-  spec.gpu = "h100-sxm";
+  spec.model = model;
+  spec.gpu = gpu;
   spec.gpus = gpus;
+  spec.seq = sequence;
+  spec.global_batch = batch;
   return build_question(spec, catalog()).value();
 }
 
-void search_70b(benchmark::State& state, const char* gpus) {
-  const Question question = main_job(gpus);
+Question llama3_70b(const char* gpus) { return asked("llama3-70b", "h100-sxm", gpus, "8192", "1024"); }
+Question gpt3_175b(const char* gpus) { return asked("gpt3-175b", "a100-80gb-sxm", gpus, "2048", "1536"); }
+Question llama3_405b(const char* gpus) { return asked("llama3-405b", "h100-sxm", gpus, "8192", "2048"); }
+Question deepseek_v3(const char* gpus) { return asked("deepseek-v3", "h800", gpus, "4096", "15360"); }
+/// 1.6 T parameters: Kimi K2's layers, 96 of them.
+Question mixture_1_6t(const char* gpus) {
+  Question q = asked("kimi-k2", "gb200", gpus, "4096", "16384");
+  constexpr std::size_t kLayers = 96;
+  q.model.layers.resize(kLayers, q.model.layers.back());
+  return q;
+}
+
+/// Memory and step time of every plan, on one core.
+void judge_plans(benchmark::State& state, Question (*ask)(const char*), const char* gpus) {
+  const Question question = ask(gpus);
+  const Estimator estimator(question);
+  std::int64_t plans = 0;
+  for (auto _ : state) {
+    PlanEvaluator judge(estimator);
+    plans += estimator.space().for_each({}, [&](const Plan& plan) {
+      int stage = 0;
+      benchmark::DoNotOptimize(judge.fullest_memory(plan, stage));
+      benchmark::DoNotOptimize(judge.time(plan).total());
+    });
+  }
+  state.counters["plans/s"] = benchmark::Counter(static_cast<double>(plans), benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(judge_plans, gpt3_175b_on_4096, gpt3_175b, "4096")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(judge_plans, deepseek_v3_on_2048, deepseek_v3, "2048")->Unit(benchmark::kMillisecond);
+
+/// To the best plan and the census, on all cores.
+void search_plans(benchmark::State& state, Question (*ask)(const char*), const char* gpus) {
+  const Question question = ask(gpus);
   const Estimator estimator(question);
   std::int64_t plans = 0;
   for (auto _ : state) {
@@ -27,11 +63,20 @@ void search_70b(benchmark::State& state, const char* gpus) {
   }
   state.counters["plans/s"] = benchmark::Counter(static_cast<double>(plans), benchmark::Counter::kIsRate);
 }
-BENCHMARK_CAPTURE(search_70b, on_64, "64")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(search_70b, on_1024, "1024")->Unit(benchmark::kMillisecond);
+#define SHARDPLAN_SEARCH(ask, gpus) \
+  BENCHMARK_CAPTURE(search_plans, ask##_on_##gpus, ask, #gpus)->Unit(benchmark::kMillisecond)->UseRealTime()
+SHARDPLAN_SEARCH(llama3_70b, 64);
+SHARDPLAN_SEARCH(llama3_70b, 1024);
+SHARDPLAN_SEARCH(gpt3_175b, 1024);
+SHARDPLAN_SEARCH(gpt3_175b, 2048);
+SHARDPLAN_SEARCH(gpt3_175b, 4096);
+SHARDPLAN_SEARCH(llama3_405b, 16384);
+SHARDPLAN_SEARCH(deepseek_v3, 2048);
+SHARDPLAN_SEARCH(mixture_1_6t, 32768);
+#undef SHARDPLAN_SEARCH
 
 void estimate_one_plan(benchmark::State& state) {
-  const Question question = main_job("64");
+  const Question question = llama3_70b("64");
   const Estimator estimator(question);
   const Plan plan = search(estimator, {}).best->plan;
   for (auto _ : state) benchmark::DoNotOptimize(estimator.estimate(plan));

@@ -252,8 +252,10 @@ std::optional<Violation> Space::violation(const Plan& p) const {
   return v;
 }
 
-void Space::for_each_inside(const FixedAxes& fixed, Plan p, const std::function<void(const Plan&)>& visit,
-                            std::int64_t& count) const {
+std::int64_t Space::for_each_of(const Plan& layout, const FixedAxes& fixed,
+                                const std::function<void(const Plan&)>& visit) const {
+  Plan p = layout;
+  std::int64_t count = 0;
   // Without a global batch each replica runs as many micro-batches as there are stages, of one sequence if
   // not said.
   const bool open = question_.workload.global_batch == 0;
@@ -263,7 +265,7 @@ void Space::for_each_inside(const FixedAxes& fixed, Plan p, const std::function<
   const std::int64_t batch =
       open ? std::int64_t{p.dp} * filling_micro_batches(p) * fixed.micro_batch.value_or(1)
            : question_.workload.global_batch;
-  if (batch % p.dp != 0) return;
+  if (batch % p.dp != 0) return 0;
   const auto micro_batches =
       choices(fixed.micro_batch, open ? std::vector<std::int32_t>{1} : narrow(divisors(batch / p.dp)));
   const auto chunk_counts =
@@ -290,10 +292,11 @@ void Space::for_each_inside(const FixedAxes& fixed, Plan p, const std::function<
       }
     }
   }
+  return count;
 }
 
-std::int64_t Space::for_each(const FixedAxes& fixed, const std::function<void(const Plan&)>& visit) const {
-  std::int64_t count = 0;
+std::vector<Plan> Space::layouts(const FixedAxes& fixed) const {
+  std::vector<Plan> found;
   const std::int64_t gpus = question_.cluster.gpus;
   const auto degrees = narrow(divisors(gpus));
   Plan p;
@@ -318,12 +321,18 @@ std::int64_t Space::for_each(const FixedAxes& fixed, const std::function<void(co
               experts_ > 0 && tp > 1 ? std::vector<std::int32_t>{1, tp} : std::vector<std::int32_t>{1};
           for (const auto etp : choices(fixed.etp, expert_tensor)) {
             p.etp = etp;
-            for_each_inside(fixed, p, visit, count);
+            found.push_back(p);
           }
         }
       }
     }
   }
+  return found;
+}
+
+std::int64_t Space::for_each(const FixedAxes& fixed, const std::function<void(const Plan&)>& visit) const {
+  std::int64_t count = 0;
+  for (const Plan& layout : layouts(fixed)) count += for_each_of(layout, fixed, visit);
   return count;
 }
 

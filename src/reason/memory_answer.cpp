@@ -61,7 +61,7 @@ MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const F
   answer.parameters = estimator.parameters();
   answer.trained = estimator.trained_parameters();
   answer.memory = estimator.memory_account(plan);
-  answer.broken = estimator.broken_memory(plan, answer.memory.worst());
+  answer.broken = estimator.broken_memory(plan, answer.memory.worst(), answer.memory.usable);
   answer.host = estimator.host_need(plan);
   const Question& question = estimator.question();
   // The closed forms of the paper were compared with no run, nor was anything frozen or offloaded.

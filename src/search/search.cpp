@@ -1,16 +1,16 @@
 #include "search/search.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <map>
+#include <memory>
+#include <thread>
 
 #include "estimate/plan_evaluator.h"
 
 namespace shardplan {
 namespace {
-
-using Layout = std::array<std::int32_t, 6>;
-Layout layout(const Plan& p) { return {p.dp, p.tp, p.pp, p.cp, p.ep, p.etp}; }
 
 double sequences(const Plan& p) { return static_cast<double>(p.dp) * p.micro_batch * p.grad_accumulation; }
 
@@ -27,14 +27,132 @@ bool better(const Ranked& a, const Ranked& b) {
   return a.plan < b.plan;
 }
 
+/// The nearest miss of two: whichever thread saw it first.
+void keep_nearer(std::optional<NearestMiss>& nearest, const NearestMiss& other) {
+  const bool nearer = !nearest || other.shortfall < nearest->shortfall ||
+                      (other.shortfall == nearest->shortfall && other.plan < nearest->plan);
+  if (nearer) nearest = other;
+}
+
 void miss(Census& census, const Plan& plan, const MemoryBreakdown<>& memory, int stage, Constraint broken,
           Bytes<> usable) {
   ++census.rejected[static_cast<std::size_t>(broken)];
   if (broken == Constraint::kHostMemory) return;  // it is not the device that misses
   const Bytes<> shortfall = memory.total() - usable;
-  if (census.nearest_miss && census.nearest_miss->shortfall <= shortfall) return;
-  census.nearest_miss = NearestMiss{plan, memory, stage, broken, shortfall};
+  if (census.nearest_miss && census.nearest_miss->shortfall < shortfall) return;
+  keep_nearer(census.nearest_miss, {plan, memory, stage, broken, shortfall});
 }
+
+void add(Census& sum, const Census& part) {
+  sum.considered += part.considered;
+  sum.feasible += part.feasible;
+  for (std::size_t i = 0; i < sum.rejected.size(); ++i) sum.rejected[i] += part.rejected[i];
+  if (part.nearest_miss) keep_nearer(sum.nearest_miss, *part.nearest_miss);
+}
+
+/// Shares `items` out to threads, each with a Worker of its own: worker(item). Returns the workers.
+template <class Worker, class Make>
+std::vector<Worker> share_out(std::size_t items, Make make) {
+  // Each thread has parts of its own to keep: not worth it for a few.
+  constexpr std::size_t kItemsWorthAThread = 16;
+  const std::size_t threads = std::clamp<std::size_t>(items / kItemsWorthAThread, 1,
+                                                      std::max(1U, std::thread::hardware_concurrency()));
+  std::vector<Worker> workers;
+  workers.reserve(threads);
+  for (std::size_t i = 0; i < threads; ++i) workers.push_back(make());
+  std::atomic<std::size_t> next = 0;
+  const auto run = [&](Worker& worker) {
+    for (std::size_t item = next++; item < items; item = next++) worker(item);
+  };
+  std::vector<std::thread> others;
+  others.reserve(threads - 1);
+  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(run, std::ref(workers[i]));
+  run(workers.front());
+  for (std::thread& thread : others) thread.join();
+  return workers;
+}
+
+/// The space as one thread sees it, layout by layout.
+class Walk {
+ public:
+  Walk(const Estimator& estimator, const FixedAxes& fixed, const std::vector<Plan>& layouts)
+      : estimator_(&estimator),
+        fixed_(&fixed),
+        layouts_(&layouts),
+        judge_(std::make_unique<PlanEvaluator>(estimator)),
+        usable_(estimator.usable<double>()) {}
+
+ protected:
+  template <class Visit>
+  std::int64_t each(std::size_t layout, Visit visit) {
+    return estimator_->space().for_each_of((*layouts_)[layout], *fixed_, visit);
+  }
+  const Estimator& estimator() const { return *estimator_; }
+  PlanEvaluator& judge() { return *judge_; }
+  Bytes<> usable() const { return usable_; }
+
+ private:
+  const Estimator* estimator_;
+  const FixedAxes* fixed_;
+  const std::vector<Plan>* layouts_;
+  std::unique_ptr<PlanEvaluator> judge_;
+  Bytes<> usable_;
+};
+
+/// Counts what fails and keeps the best plan of each layout.
+class Judge : public Walk {
+ public:
+  using Walk::Walk;
+  Census census;
+  std::vector<Ranked> leaders;
+
+  void operator()(std::size_t layout) {
+    const std::size_t before = leaders.size();
+    census.considered += each(layout, [&](const Plan& plan) {
+      int stage = 0;
+      const MemoryBreakdown<> memory = judge().fullest_memory(plan, stage);
+      if (const auto broken = estimator().broken_memory(plan, memory, usable())) {
+        miss(census, plan, memory, stage, *broken, usable());
+        return;
+      }
+      ++census.feasible;
+      const Ranked found{plan, judge().time(plan).total().raw() / sequences(plan), usable() - memory.total()};
+      if (leaders.size() == before) {
+        leaders.push_back(found);
+      } else if (better(found, leaders.back())) {
+        leaders.back() = found;
+      }
+    });
+  }
+};
+
+/// Keeps the plans that no other beats with as little memory.
+class Front : public Walk {
+ public:
+  using Walk::Walk;
+  std::map<double, FrontEntry> entries;  // by total
+
+  void operator()(std::size_t layout) {
+    each(layout, [&](const Plan& plan) {
+      int stage = 0;
+      const Bytes<> total = judge().fullest_memory(plan, stage).total();
+      keep({total, judge().time(plan).total() / ratio(sequences(plan)), plan});
+    });
+  }
+
+  void keep(const FrontEntry& entry) {
+    const double total = entry.total.raw();
+    auto after = entries.upper_bound(total);
+    if (after != entries.begin()) {
+      const FrontEntry& below = std::prev(after)->second;
+      const bool same = below.total.raw() == total && below.per_sequence == entry.per_sequence;
+      if (same ? below.plan < entry.plan : below.per_sequence <= entry.per_sequence) return;
+    }
+    while (after != entries.end() && after->second.per_sequence >= entry.per_sequence)
+      after = entries.erase(after);
+    entries.insert_or_assign(total, entry);
+  }
+};
 
 }  // namespace
 
@@ -46,36 +164,20 @@ bool better(const Estimate& a, const Estimate& b) {
 }
 
 SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::size_t runners_up) {
+  const std::vector<Plan> layouts = estimator.space().layouts(fixed);
+  const auto judges = share_out<Judge>(layouts.size(), [&] { return Judge(estimator, fixed, layouts); });
   SearchResult result;
-  std::map<Layout, Ranked> best_of_layout;
-  const Bytes<> usable = estimator.usable<double>();
-  PlanEvaluator judge(estimator);
-  Layout current{};
-  Ranked* leader = nullptr;
-  result.census.considered = estimator.space().for_each(fixed, [&](const Plan& plan) {
-    int stage = 0;
-    const MemoryBreakdown<> memory = judge.fullest_memory(plan, stage);
-    if (const auto broken = estimator.broken_memory(plan, memory, usable)) {
-      miss(result.census, plan, memory, stage, *broken, usable);
-      return;
-    }
-    ++result.census.feasible;
-    const Ranked found{plan, judge.time(plan).total().raw() / sequences(plan), usable - memory.total()};
-    if (leader == nullptr || layout(plan) != current) {
-      current = layout(plan);
-      leader = &best_of_layout.try_emplace(current, found).first->second;
-    }
-    if (better(found, *leader)) *leader = found;
-  });
   std::vector<Ranked> ranked;
-  ranked.reserve(best_of_layout.size());
-  for (const auto& [key, found] : best_of_layout) ranked.push_back(found);
+  for (const Judge& judge : judges) {
+    add(result.census, judge.census);
+    ranked.insert(ranked.end(), judge.leaders.begin(), judge.leaders.end());
+  }
   const std::size_t kept = std::min(ranked.size(), runners_up + 1);
-  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept), ranked.end(),
-                    [](const Ranked& a, const Ranked& b) { return better(a, b); });
+  const auto first = [](const Ranked& a, const Ranked& b) { return better(a, b); };
+  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept), ranked.end(), first);
   for (std::size_t i = 0; i < kept; ++i) {
     int stage = 0;
-    const MemoryBreakdown<> memory = judge.fullest_memory(ranked[i].plan, stage);
+    const MemoryBreakdown<> memory = estimator.fullest_memory<double>(ranked[i].plan, stage);
     Estimate estimate = estimator.complete(ranked[i].plan, memory, stage);
     if (i == 0) {
       result.best = std::move(estimate);
@@ -87,25 +189,14 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::siz
 }
 
 std::vector<FrontEntry> memory_front(const Estimator& estimator, const FixedAxes& fixed) {
-  std::map<double, FrontEntry> front;  // by total
-  PlanEvaluator judge(estimator);
-  estimator.space().for_each(fixed, [&](const Plan& plan) {
-    int stage = 0;
-    const MemoryBreakdown<> memory = judge.fullest_memory(plan, stage);
-    const Seconds<> time = judge.time(plan).total() / ratio(sequences(plan));
-    const double total = memory.total().raw();
-    auto after = front.upper_bound(total);
-    if (after != front.begin()) {
-      const FrontEntry& below = std::prev(after)->second;
-      const bool same = below.total.raw() == total && below.per_sequence == time;
-      if (same ? below.plan < plan : below.per_sequence <= time) return;
-    }
-    while (after != front.end() && after->second.per_sequence >= time) after = front.erase(after);
-    front.insert_or_assign(total, FrontEntry{memory.total(), time, plan});
-  });
+  const std::vector<Plan> layouts = estimator.space().layouts(fixed);
+  auto fronts = share_out<Front>(layouts.size(), [&] { return Front(estimator, fixed, layouts); });
+  for (std::size_t i = 1; i < fronts.size(); ++i) {
+    for (const auto& [total, entry] : fronts[i].entries) fronts.front().keep(entry);
+  }
   std::vector<FrontEntry> entries;
-  entries.reserve(front.size());
-  for (const auto& [total, entry] : front) entries.push_back(entry);
+  entries.reserve(fronts.front().entries.size());
+  for (const auto& [total, entry] : fronts.front().entries) entries.push_back(entry);
   return entries;
 }
 
