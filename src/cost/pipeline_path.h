@@ -11,9 +11,10 @@
 // stages after it: where their way is longer than n forward passes, it waits for the rest. The same holds,
 // mirrored, after its last forward pass. With n < k the two waits lie apart, and their sum counts.
 //
-// Two passes over the chunks and nothing stored, so that a search can ask it of every plan. Exact where
-// PipelineStagePath says so, never more than the event simulation (schedule/timeline.h), which the tests hold
-// it against. Not for ZB-V and DualPipe: their bubbles are in cost/schedules.h.
+// Two passes over the chunks and nothing stored, so that a search can ask it of every plan. Within a run of
+// alike stages a path is a convex function of the stage, so that only the ends of the run are asked. Exact
+// where PipelineStagePath says so, never more than the event simulation (schedule/timeline.h), which the
+// tests hold it against. Not for ZB-V and DualPipe: their bubbles are in cost/schedules.h.
 #pragma once
 
 #include <algorithm>
@@ -28,6 +29,7 @@ namespace shardplan {
 /// backward pass, and the gradient of the weights is in `backward`.
 struct ChunkTimes {
   double forward = 0, backward = 0, weight = 0;
+  bool operator==(const ChunkTimes&) const = default;
 };
 
 struct PipelinePath {
@@ -64,6 +66,33 @@ struct PathSums {
   double forward_after = 0, backward_after = 0;  // of the chunks after this stage's last one
 };
 
+/// Forward passes that a stage runs before its first backward pass, if there are as many.
+inline double in_flight(const Plan& plan, int stage) {
+  const double after = plan.pp - 1 - stage;
+  return 1 + (plan.interleave > 1 ? 2 * after + (plan.interleave - 1.0) * plan.pp : after);
+}
+
+/// Whether a stage and the next one take the same times, each for all its chunks.
+template <class Chunk>
+bool like_the_next(const Plan& plan, int stage, const Chunk& chunk) {
+  if (stage + 1 >= plan.pp) return false;
+  const ChunkTimes first = chunk(stage);
+  for (int i = 0; i < plan.interleave; ++i) {
+    const std::int64_t row = std::int64_t{i} * plan.pp;
+    if (!(chunk(stage + row) == first) || !(chunk(stage + 1 + row) == first)) return false;
+  }
+  return true;
+}
+
+/// Whether all forward passes of the stage come before its first backward pass, unlike those of the next one:
+/// there its two waits become one, and the path is not convex. Nor is it where ZB-H1 has no micro-batch left
+/// whose weight gradient it could keep back.
+inline bool waits_join(const Plan& plan, int stage) {
+  if (plan.schedule == Schedule::kZbH1 && plan.grad_accumulation < plan.pp) return true;
+  const double passes = static_cast<double>(plan.grad_accumulation) * plan.interleave;
+  return (in_flight(plan, stage) >= passes) != (in_flight(plan, stage + 1) >= passes);
+}
+
 /// The first `count` passes of a rank whose chunks take turns, pp micro-batches each.
 template <class Chunk, class Part>
 double in_turns(const Plan& plan, int stage, double count, const Chunk& chunk, Part part) {
@@ -83,9 +112,7 @@ PipelinePath stage_path(const Plan& plan, int stage, const PathSums& sums, const
   path.stage = stage;
   path.micro_batches = plan.grad_accumulation;
   path.passes = path.micro_batches * plan.interleave;
-  const double after = plan.pp - 1 - stage;
-  const double filling = plan.interleave > 1 ? 2 * after + (plan.interleave - 1.0) * plan.pp : after;
-  path.in_flight = std::min(path.passes, filling + 1);
+  path.in_flight = std::min(path.passes, in_flight(plan, stage));
   double weight = 0;
   for (int i = 0; i < plan.interleave; ++i) {
     const ChunkTimes t = chunk(stage + std::int64_t{i} * plan.pp);
@@ -146,12 +173,24 @@ PipelinePath longest_path(const Plan& plan, const Chunk& chunk) {
   }
   const ChunkTimes first = chunk(0);
   PipelinePath longest;
+  double step = 0;
+  bool like_before = false;
   for (int stage = 0; stage < plan.pp; ++stage) {
     const ChunkTimes last = chunk(last_row + stage), own = chunk(stage);
     sums.forward_after -= last.forward;
     sums.backward_after -= last.backward;
-    const PipelinePath path = detail::stage_path(plan, stage, sums, first, chunk);
-    if (stage == 0 || path.step() > longest.step()) longest = path;
+    const bool like_after = detail::like_the_next(plan, stage, chunk);
+    const bool inside =
+        like_before && like_after && !detail::waits_join(plan, stage - 1) && !detail::waits_join(plan, stage);
+    if (!inside) {
+      const PipelinePath path = detail::stage_path(plan, stage, sums, first, chunk);
+      const double of_stage = path.step();
+      if (stage == 0 || of_stage > step) {
+        longest = path;
+        step = of_stage;
+      }
+    }
+    like_before = like_after;
     sums.before += own.forward + own.backward;
     sums.forward_from -= own.forward;
     sums.backward_from -= own.backward;

@@ -339,7 +339,8 @@ class Estimator {
   void add_chunk_times(const PipelineShape& shape, std::size_t kind, const LayerTime<N>& l, bool splits,
                        std::vector<ChunkTimes>& chunks) const;
   template <class N>
-  void add_pipeline(const Plan& plan, const StagePasses<N>& average, StageTimes<N>& stages) const;
+  void add_pipeline(const Plan& plan, const LayerTimes<N>& layers, const StagePasses<N>& average,
+                    StageTimes<N>& stages) const;
   template <class N>
   Seconds<N> split_bubble(const Plan& plan, const StagePasses<N>& average) const;
   template <class N>

@@ -111,63 +111,84 @@ struct PlanEvaluator::Parts {
   };
   static constexpr std::size_t kShapes = 256, kStates = 1024;
 
+  explicit Parts(const Estimator& of) : estimator(of) {}
+
   const Estimator& estimator;
+  // Of the plan last asked for.
+  Plan plan;
+  State* state = nullptr;
+  const PipelineShape* shape = nullptr;
+
   Last<Layers> layers;
   Last<Stages> stages;
   Table<PipelineShape, kShapes> shapes;
   Table<State, kStates> states;
 
-  const PipelineShape& shape(const Plan& plan) {
+  void turn_to(const Plan& asked) {
+    if (state != nullptr && plan == asked) return;
+    plan = asked;
+    if (stages.turns_to(stage_key(plan))) {
+      turn_shape();
+      Layers& of_layers = turn_layers();
+      stages.part.bytes.clear();
+      for (const int stage : shape->stages)
+        stages.part.bytes.push_back(estimator.stage_bytes<double>(plan, stage, of_layers.bytes));
+      stages.part.timed = false;
+    }
+    const Plan key = state_key(plan);
+    auto& slot = states.at(key);
+    state = &slot.part;
+    if (!slot.turns_to(key)) return;
+    state->stages.clear();
+    for (const int stage : shape->stages) state->stages.push_back(estimator.stage_state<double>(plan, stage));
+    state->timed = false;
+  }
+  void turn_shape() {
     const Plan key = pipeline_key(plan);
     auto& slot = shapes.at(key);
     if (slot.turns_to(key)) slot.part = pipeline_shape(estimator.kinds_, plan);
-    return slot.part;
+    shape = &slot.part;
   }
-  Layers& layers_of(const Plan& plan) {
+  Layers& turn_layers() {
     if (layers.turns_to(layer_key(plan))) {
       estimator.fill_layer_bytes<double>(plan, layers.part.bytes);
       layers.part.timed = false;
     }
     return layers.part;
   }
-  Stages& stages_of(const Plan& plan) {
-    if (!stages.turns_to(stage_key(plan))) return stages.part;
-    const Layers& of_layers = layers_of(plan);
-    stages.part.bytes.clear();
-    for (const int stage : shape(plan).stages)
-      stages.part.bytes.push_back(estimator.stage_bytes<double>(plan, stage, of_layers.bytes));
-    stages.part.timed = false;
-    return stages.part;
+  void time_stages() {
+    if (stages.part.timed) return;
+    Layers& of_layers = turn_layers();
+    if (!of_layers.timed) {
+      estimator.fill_layer_times<double>(plan, of_layers.times);
+      of_layers.timed = true;
+    }
+    estimator.fill_stage_times<double>(plan, *shape, of_layers.times, stages.part.times);
+    stages.part.timed = true;
   }
-  State& state_of(const Plan& plan) {
-    const Plan key = state_key(plan);
-    auto& slot = states.at(key);
-    if (!slot.turns_to(key)) return slot.part;
-    slot.part.stages.clear();
-    for (const int stage : shape(plan).stages)
-      slot.part.stages.push_back(estimator.stage_state<double>(plan, stage));
-    slot.part.timed = false;
-    return slot.part;
+  void time_state() {
+    if (state->timed) return;
+    state->traffic = estimator.replica_traffic<double>(plan);
+    state->timed = true;
   }
 };
 
 PlanEvaluator::PlanEvaluator(const Estimator& estimator)
-    : estimator_(estimator), parts_(std::make_unique<Parts>(Parts{estimator, {}, {}, {}, {}})) {}
+    : estimator_(estimator), parts_(std::make_unique<Parts>(estimator)) {}
 PlanEvaluator::~PlanEvaluator() = default;
 
 MemoryBreakdown<> PlanEvaluator::fullest_memory(const Plan& plan, int& stage) {
-  const Parts::Stages& stages = parts_->stages_of(plan);
-  const Parts::State& state = parts_->state_of(plan);
-  const std::vector<int>& candidates = parts_->shape(plan).stages;
+  parts_->turn_to(plan);
+  const std::vector<int>& candidates = parts_->shape->stages;
   // Only what is offloaded depends on single layers once more.
   static const Estimator::LayerBytes<double> kNone;
-  const auto& layers = plan.offload != 0 ? parts_->layers_of(plan).bytes : kNone;
+  const auto& layers = plan.offload != 0 ? parts_->turn_layers().bytes : kNone;
   MemoryBreakdown<> fullest;
   Bytes<> most;
   stage = -1;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const MemoryBreakdown<> memory =
-        estimator_.stage_memory<double>(plan, candidates[i], layers, stages.bytes[i], state.stages[i]);
+    const MemoryBreakdown<> memory = estimator_.stage_memory<double>(
+        plan, candidates[i], layers, parts_->stages.part.bytes[i], parts_->state->stages[i]);
     const Bytes<> total = memory.total();
     if (stage >= 0 && !(most < total)) continue;
     fullest = memory;
@@ -178,22 +199,10 @@ MemoryBreakdown<> PlanEvaluator::fullest_memory(const Plan& plan, int& stage) {
 }
 
 TimeBreakdown<> PlanEvaluator::time(const Plan& plan) {
-  Parts::Stages& stages = parts_->stages_of(plan);
-  if (!stages.timed) {
-    Parts::Layers& layers = parts_->layers_of(plan);
-    if (!layers.timed) {
-      estimator_.fill_layer_times<double>(plan, layers.times);
-      layers.timed = true;
-    }
-    estimator_.fill_stage_times<double>(plan, parts_->shape(plan), layers.times, stages.times);
-    stages.timed = true;
-  }
-  Parts::State& state = parts_->state_of(plan);
-  if (!state.timed) {
-    state.traffic = estimator_.replica_traffic<double>(plan);
-    state.timed = true;
-  }
-  return estimator_.step_time<double>(plan, stages.times, state.traffic);
+  parts_->turn_to(plan);
+  parts_->time_stages();
+  parts_->time_state();
+  return estimator_.step_time<double>(plan, parts_->stages.part.times, parts_->state->traffic);
 }
 
 }  // namespace shardplan

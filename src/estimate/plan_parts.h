@@ -18,12 +18,14 @@
 
 namespace shardplan {
 
-/// One micro-batch on one layer of each kind and on the head.
+/// One micro-batch on one layer of each kind, on the head, and between stages.
 template <class N>
 struct Estimator::LayerTimes {
   std::vector<LayerTime<N>> kinds;
   Seconds<N> head_forward{}, head_backward{}, head_weight{};
   TimeBreakdown<N> axes;  // only its axes are filled
+  GroupCost<N> send;      // of an activation to the next stage
+  double sent = 0;        // bytes
 };
 
 /// The pipeline's work in a step: terms up to the sends between stages.

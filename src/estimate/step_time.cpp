@@ -76,6 +76,17 @@ void Estimator::fill_layer_times(const Plan& plan, LayerTimes<N>& times) const {
     times.kinds.push_back(layer_time<N>(plan, ops, rates, tier_links, times.axes));
   times.head_forward = times.head_backward = times.head_weight = {};
   logits_time<N>(plan, rates, times.head_forward, times.head_backward, times.head_weight);
+  if (plan.pp <= 1) return;
+  const bool scattered = question_.framework.timing.scattered_sends.value > ratio(0);
+  const double sharers = plan.sequence_parallel || scattered ? plan.tp : 1;
+  const Bytes<N> size =
+      named("activation sent", micro_batch_tokens<N>(plan) *
+                                   leaf<N>("hidden size", d(question_.model.hidden), model_source_) *
+                                   leaf<N>("bytes of an activation", bytes(2), "16-bit activations") /
+                                   leaf<N>("ranks that send a share each", sharers, "plan"));
+  times.sent = value_of(size);
+  times.send = step_collective<N>(Collective::kSendRecv, size, tier_links, question_.cluster,
+                                  pipeline_pair(plan), question_.cluster.device.law.send);
 }
 
 template <class N>
@@ -134,7 +145,7 @@ void Estimator::fill_stage_times(const Plan& plan, const PipelineShape& shape, c
   last.forward += value_of(layers.head_forward);
   last.backward += value_of(layers.head_backward) - weight;
   last.weight += weight;
-  add_pipeline<N>(plan, average, out);
+  add_pipeline<N>(plan, layers, average, out);
 }
 
 /// A kind's layers, on the chunks that hold them.
@@ -203,7 +214,8 @@ void Estimator::add_overheads(const Plan& plan, TimeBreakdown<N>& time) const {
 }
 
 template <class N>
-void Estimator::add_pipeline(const Plan& plan, const StagePasses<N>& average, StageTimes<N>& out) const {
+void Estimator::add_pipeline(const Plan& plan, const LayerTimes<N>& layers, const StagePasses<N>& average,
+                             StageTimes<N>& out) const {
   TimeBreakdown<N>& time = out.time;
   const auto plan_leaf = [](const char* what, std::int64_t value) { return leaf<N>(what, d(value), "plan"); };
   const Ratio<N> micro_batches = plan_leaf("micro-batches", plan.grad_accumulation);
@@ -223,29 +235,21 @@ void Estimator::add_pipeline(const Plan& plan, const StagePasses<N>& average, St
     add(TimeTerm::kBubble, split_bubble<N>(plan, average));
   }
 
-  const Timing& timing = question_.framework.timing;
-  const bool scattered = timing.scattered_sends.value > ratio(0);
-  const Bytes<N> size =
-      named("activation sent",
-            micro_batch_tokens<N>(plan) * leaf<N>("hidden size", d(question_.model.hidden), model_source_) *
-                leaf<N>("bytes of an activation", bytes(2), "16-bit activations") /
-                plan_leaf("ranks that send a share each", plan.sequence_parallel || scattered ? plan.tp : 1));
-  const auto send = step_collective<N>(Collective::kSendRecv, size, links<N>(), question_.cluster,
-                                       pipeline_pair(plan), question_.cluster.device.law.send);
+  const GroupCost<N>& send = layers.send;
   const Seconds<N> sends =
       call<PipelineSends>(PipelineSends::In<N>{stages, chunks, micro_batches, send.cost.total()});
   TimeEntry<N>& entry = time[TimeTerm::kPipelineSends];
   entry.time += sends;
   if (plan.interleave > 1) {
     // No more than there is to run beside.
-    entry.hidden += min(
-        micro_batches * average.all,
-        sends * leaf<N>("share that is overlapped", timing.sends_hidden.value, timing.sends_hidden.source));
+    const Sourced<Ratio<>>& hidden = question_.framework.timing.sends_hidden;
+    entry.hidden += min(micro_batches * average.all,
+                        sends * leaf<N>("share that is overlapped", hidden.value, hidden.source));
   }
   AxisCost<N>& axis = time.axis(Axis::kPipeline);
   const double pieces = value_of(chunks);
   const double count = 2 * pieces * (plan.grad_accumulation + (plan.pp - 1.0) / pieces);
-  axis = {send, Seconds<N>(N(0.0)), value_of(size), count};
+  axis = {send, Seconds<N>(N(0.0)), layers.sent, count};
 }
 
 /// Idle time while the pipeline fills and drains, of the schedules whose ranks hold both ends of it.
