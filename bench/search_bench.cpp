@@ -1,5 +1,5 @@
-// How fast plans are judged, and how long whole searches take: the main job, and questions as large as those that
-// clusters are bought for.
+// How fast plans are judged, and how long whole searches take: the main job, and questions as large as those
+// that clusters are bought for.
 #include <benchmark/benchmark.h>
 
 #include "estimate/plan_evaluator.h"

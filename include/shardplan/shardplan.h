@@ -21,6 +21,7 @@
 #include "estimate/estimator.h"
 #include "estimate/formulas.h"
 #include "estimate/step_timeline.h"
+#include "import/axis_bounds.h"
 #include "import/catalog.h"
 #include "import/cluster_build.h"
 #include "import/comm_question.h"

@@ -129,4 +129,32 @@ std::string canonical(const Plan& plan) {
   return text;
 }
 
+const char* name(Degree degree) {
+  static constexpr std::array<const char*, kDegreeCount> kNames{"dp", "tp",  "pp",          "cp",
+                                                                "ep", "etp", "micro-batch", "interleave"};
+  return kNames[static_cast<std::size_t>(degree)];
+}
+
+std::int32_t degree_of(const Plan& plan, Degree degree) {
+  switch (degree) {
+    case Degree::kDp:
+      return plan.dp;
+    case Degree::kTp:
+      return plan.tp;
+    case Degree::kPp:
+      return plan.pp;
+    case Degree::kCp:
+      return plan.cp;
+    case Degree::kEp:
+      return plan.ep;
+    case Degree::kEtp:
+      return plan.etp;
+    case Degree::kMicroBatch:
+      return plan.micro_batch;
+    case Degree::kInterleave:
+      break;
+  }
+  return plan.interleave;
+}
+
 }  // namespace shardplan

@@ -6,8 +6,10 @@
 //   Plan p; p.tp = 8; p.pp = 4; p.dp = 2;   canonical(p)   // "dp2·tp8·pp4·z1·mb1·selective"
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -100,6 +102,19 @@ struct Plan {
   bool offloads(Offload what) const { return (offload & static_cast<std::uint8_t>(what)) != 0; }
 };
 
+/// The degrees that can be bounded instead of told.
+enum class Degree { kDp, kTp, kPp, kCp, kEp, kEtp, kMicroBatch, kInterleave };
+inline constexpr std::size_t kDegreeCount = 8;
+/// As its flag: "tp", "micro-batch".
+const char* name(Degree degree);
+std::int32_t degree_of(const Plan& plan, Degree degree);
+
+struct DegreeBounds {
+  std::int32_t least = 1, most = std::numeric_limits<std::int32_t>::max();
+  bool hold(std::int32_t value) const { return value >= least && value <= most; }
+  bool operator==(const DegreeBounds&) const = default;
+};
+
 /// What a person told of a plan. Search fills in the rest; memory takes its documented defaults for it.
 struct FixedAxes {
   std::optional<std::int32_t> dp, tp, pp, cp, ep, etp, micro_batch, interleave;
@@ -109,7 +124,10 @@ struct FixedAxes {
   std::optional<bool> sequence_parallel;
   std::optional<std::uint8_t> offload;
   std::optional<std::int32_t> shard_group;
+  std::array<DegreeBounds, kDegreeCount> bounds{};
   bool operator==(const FixedAxes&) const = default;
+  DegreeBounds& bounds_of(Degree degree) { return bounds[static_cast<std::size_t>(degree)]; }
+  const DegreeBounds& bounds_of(Degree degree) const { return bounds[static_cast<std::size_t>(degree)]; }
 };
 
 /// The fewest micro-batches with which a schedule runs as drawn. DualPipe fills from both ends.

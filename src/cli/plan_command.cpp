@@ -13,6 +13,7 @@ namespace {
 
 struct Typed {
   QuestionSpec spec;
+  BoundTexts bounds;
   bool explain = false;
   std::optional<std::string> timeline;  // a file
 };
@@ -36,8 +37,11 @@ int run(const Typed& typed, const Output& output) {
   if (typed.timeline) {
     if (const auto error = timeline_format_error(*typed.timeline)) return output.error(*error);
   }
-  const Result<Question> question = build_question(typed.spec, catalog());
+  Result<Question> question = build_question(typed.spec, catalog());
   if (!question) return output.error(question.error());
+  const auto bounded = read_bounds(typed.bounds, question.value().fixed);
+  if (!bounded) return output.error(bounded.error());
+  question.value().notes.insert(question->notes.end(), bounded->begin(), bounded->end());
   const Estimator estimator(question.value());
   if (const auto illegal = why_illegal(estimator.question(), question->fixed))
     return output.error(illegal_plan(*illegal));
@@ -69,6 +73,13 @@ void add_plan_command(CLI::App& app, Program& program) {
   const auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand("plan", "the best plan for a model on a cluster, and why");
   add_question_flags(*command, typed->spec);
+  const auto bound = [&](const char* flag, std::optional<std::string>& text, const char* help) {
+    command->add_option(flag, text, help)->type_name("");
+  };
+  bound("--min", typed->bounds.min,
+        "least degrees to search, as tp=2,pp=4; dp, tp, pp, cp, ep, etp, micro-batch, interleave");
+  bound("--max", typed->bounds.max, "most degrees to search, as tp=8,micro-batch=2");
+  bound("--forbid", typed->bounds.forbid, "axes that are not to be used, as cp,ep");
   command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
   command
       ->add_option("--timeline", typed->timeline,

@@ -50,6 +50,13 @@ std::vector<std::int32_t> narrow(const std::vector<std::int64_t>& values) {
   return {values.begin(), values.end()};
 }
 
+/// The group sizes of a layout lie between the bounds that were told.
+bool within_bounds(const FixedAxes& fixed, const Plan& layout) {
+  constexpr std::array kGroups{Degree::kDp, Degree::kTp, Degree::kPp, Degree::kCp, Degree::kEp, Degree::kEtp};
+  return std::all_of(kGroups.begin(), kGroups.end(),
+                     [&](Degree degree) { return fixed.bounds_of(degree).hold(degree_of(layout, degree)); });
+}
+
 std::string says(const char* axis, std::int64_t degree, std::int64_t what, const char* of) {
   return std::string(axis) + " " + std::to_string(degree) + " does not divide " + std::to_string(what) + " " +
          of;
@@ -276,11 +283,13 @@ std::int64_t Space::for_each_of(const Plan& layout, const FixedAxes& fixed,
       fixed.recompute, std::vector<Recompute>{Recompute::kNone, Recompute::kSelective, Recompute::kFull});
   for (const auto micro_batch : micro_batches) {
     if (micro_batch < 1 || (batch / p.dp) % micro_batch != 0) continue;
+    if (!fixed.bounds_of(Degree::kMicroBatch).hold(micro_batch)) continue;
     p.micro_batch = micro_batch;
     p.grad_accumulation = static_cast<std::int32_t>(batch / p.dp / micro_batch);
     for (const auto& recompute : recomputes) {
       p.recompute = recompute;
       for (const auto interleave : chunk_counts) {
+        if (!fixed.bounds_of(Degree::kInterleave).hold(interleave)) continue;
         p.interleave = interleave;
         p.schedule = fixed.schedule.value_or(interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
         for (const auto stage : stages) {
@@ -321,7 +330,7 @@ std::vector<Plan> Space::layouts(const FixedAxes& fixed) const {
               experts_ > 0 && tp > 1 ? std::vector<std::int32_t>{1, tp} : std::vector<std::int32_t>{1};
           for (const auto etp : choices(fixed.etp, expert_tensor)) {
             p.etp = etp;
-            found.push_back(p);
+            if (within_bounds(fixed, p)) found.push_back(p);
           }
         }
       }

@@ -108,6 +108,23 @@ TEST(Space, FixedAxesNarrowTheSpace) {
   EXPECT_LT(narrow, space.for_each({}, [](const Plan&) {}));
 }
 
+TEST(Space, BoundsKeepThePlansBetweenThem) {
+  const Question q = small_question(8, 8, 4);
+  const Space space(q);
+  FixedAxes bounded;
+  bounded.bounds_of(Degree::kTp) = {2, 4};
+  bounded.bounds_of(Degree::kMicroBatch).most = 2;
+  bounded.bounds_of(Degree::kInterleave).least = 2;
+  bounded.bounds_of(Degree::kEp).most = 1;
+  std::set<Plan> expected, visited;
+  space.for_each({}, [&](const Plan& p) {
+    if (p.tp >= 2 && p.tp <= 4 && p.micro_batch <= 2 && p.interleave >= 2 && p.ep == 1) expected.insert(p);
+  });
+  space.for_each(bounded, [&](const Plan& p) { visited.insert(p); });
+  EXPECT_GT(expected.size(), 10u);
+  EXPECT_TRUE(visited == expected);
+}
+
 TEST(Space, NamesTheRuleThatIsBroken) {
   const Question q = small_question(8, 8, 0);
   const Space space(q);

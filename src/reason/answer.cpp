@@ -48,7 +48,7 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
     for (const Estimate& e : a.result.runners_up)
       a.utilisations.push_back(estimator.utilisations(e.plan, e.step));
     a.axes = axis_findings(estimator, best);
-    a.not_used = unused_axes(estimator, fixed, best);
+    a.not_used = unused_axes(estimator, fixed, a.result);
     a.failure_modes = failure_modes(estimator, best);
     a.nearest = nearest_measured(evidence, run_profile(q, best.plan));
   }
@@ -60,7 +60,12 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
 
 std::optional<Violation> why_illegal(const Question& q, const FixedAxes& fixed) {
   const Space space(q);
-  if (space.for_each(fixed, [](const Plan&) {}) > 0) return std::nullopt;
+  const auto legal = [&](const FixedAxes& axes) { return space.for_each(axes, [](const Plan&) {}); };
+  if (legal(fixed) > 0) return std::nullopt;
+  FixedAxes unbounded = fixed;
+  unbounded.bounds = {};
+  if (!(unbounded == fixed) && legal(unbounded) > 0)
+    return Violation{Constraint::kGpuCount, 0, 0, "no legal plan lies within the bounds"};
   // The plainest plan with the told axes: replicas take what is left.
   Plan plan;
   plan.tp = fixed.tp.value_or(1);

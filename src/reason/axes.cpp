@@ -1,5 +1,7 @@
 #include "reason/axes.h"
 
+#include <algorithm>
+
 #include "estimate/axis_bandwidth.h"
 #include "reason/time_groups.h"
 #include "units/format.h"
@@ -108,23 +110,32 @@ std::string largest_growth(const Estimate& from, const Estimate& to) {
   return std::string(", mostly ") + name(static_cast<TimeTerm>(grown)) + " (+" + format(seconds(most)) + ")";
 }
 
-/// The best plan of each degree above 1, and the nearest miss of all.
-struct Forced {
-  std::optional<Estimate> best;
-  std::optional<NearestMiss> miss;
-};
-
-Forced force(const Estimator& estimator, FixedAxes fixed, Axis axis) {
-  Forced forced;
+/// The plan with the axis that comes closest to fitting, where none does.
+std::optional<NearestMiss> closest_with(const Estimator& estimator, FixedAxes fixed, Axis axis) {
+  std::optional<NearestMiss> closest;
   for (const std::int64_t n : divisors(estimator.question().cluster.gpus)) {
     if (n == 1) continue;
     told(fixed, axis) = static_cast<std::int32_t>(n);
-    const SearchResult r = search(estimator, fixed, 0);
-    if (r.best && (!forced.best || better(*r.best, *forced.best))) forced.best = r.best;
-    const auto& miss = r.census.nearest_miss;
-    if (miss && (!forced.miss || miss->shortfall < forced.miss->shortfall)) forced.miss = miss;
+    const auto miss = search(estimator, fixed, 0).census.nearest_miss;
+    if (miss && (!closest || miss->shortfall < closest->shortfall)) closest = miss;
   }
-  return forced;
+  return closest;
+}
+
+Degree bounded(Axis axis) {
+  switch (axis) {
+    case Axis::kTensor:
+      return Degree::kTp;
+    case Axis::kContext:
+      return Degree::kCp;
+    case Axis::kExpert:
+      return Degree::kEp;
+    case Axis::kPipeline:
+      return Degree::kPp;
+    case Axis::kData:
+      break;
+  }
+  return Degree::kDp;
 }
 
 std::string illegal_reason(const Estimator& estimator, Plan plan, Axis axis) {
@@ -138,18 +149,23 @@ std::string illegal_reason(const Estimator& estimator, Plan plan, Axis axis) {
 }
 
 std::string unused_reason(const Estimator& estimator, const FixedAxes& fixed, Axis axis,
-                          const Estimate& best) {
+                          const SearchResult& result) {
   FixedAxes copy = fixed;
-  if (told(copy, axis)) return "told to be 1";
-  const Forced forced = force(estimator, fixed, axis);
-  if (forced.best) {
-    const double ratio_of_time = per_sequence(*forced.best) / per_sequence(best);
-    return "the best plan with it, " + canonical(forced.best->plan) + ", takes " + format(forced.best->step) +
-           ", " + format_number(ratio_of_time) + " x the time" + largest_growth(best, *forced.best);
+  if (told(copy, axis) || fixed.bounds_of(bounded(axis)).most == 1) return "told to be 1";
+  const Estimate& best = *result.best;
+  const auto with = std::find_if(result.leaders.begin(), result.leaders.end(),
+                                 [&](const Plan& leader) { return degree(leader, axis) > 1; });
+  if (with != result.leaders.end()) {
+    int stage = 0;
+    const MemoryBreakdown<> memory = estimator.fullest_memory<double>(*with, stage);
+    const Estimate forced = estimator.complete(*with, memory, stage);
+    return "the best plan with it, " + canonical(*with) + ", takes " + format(forced.step) + ", " +
+           format_number(per_sequence(forced) / per_sequence(best)) + " x the time" +
+           largest_growth(best, forced);
   }
-  if (forced.miss) {
-    return "no plan with it fits; the closest, " + canonical(forced.miss->plan) + ", is " +
-           format(forced.miss->shortfall) + " too large";
+  if (const auto miss = closest_with(estimator, fixed, axis)) {
+    return "no plan with it fits; the closest, " + canonical(miss->plan) + ", is " + format(miss->shortfall) +
+           " too large";
   }
   return illegal_reason(estimator, best.plan, axis);
 }
@@ -182,11 +198,11 @@ std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimat
 }
 
 std::vector<UnusedAxis> unused_axes(const Estimator& estimator, const FixedAxes& fixed,
-                                    const Estimate& best) {
+                                    const SearchResult& result) {
   std::vector<UnusedAxis> unused;
   for (const Axis axis : kAxisOrder) {
-    if (degree(best.plan, axis) > 1) continue;
-    unused.push_back({name(axis), unused_reason(estimator, fixed, axis, best)});
+    if (degree(result.best->plan, axis) > 1) continue;
+    unused.push_back({name(axis), unused_reason(estimator, fixed, axis, result)});
   }
   return unused;
 }

@@ -1,7 +1,7 @@
 // Each axis of the best plan with the bandwidth it needs, and each axis left at 1 with what it would cost.
 //
 //   axis_findings(estimator, best)          // {"tp", 8, "node", needs 107 GB/s, has 300 GB/s, "..."}
-//   unused_axes(estimator, fixed, best)     // {"pp", "the best plan with it, dp32·pp2·..., takes 1.04 x:
+//   unused_axes(estimator, fixed, result)   // {"pp", "the best plan with it, dp32·pp2·..., takes 1.04 x:
 //   ..."}
 //
 // An axis that hides under compute needs the bandwidth at which it does; one that nothing hides, the
@@ -16,7 +16,8 @@
 namespace shardplan {
 
 std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimate& best);
-std::vector<UnusedAxis> unused_axes(const Estimator& estimator, const FixedAxes& fixed, const Estimate& best);
+std::vector<UnusedAxis> unused_axes(const Estimator& estimator, const FixedAxes& fixed,
+                                    const SearchResult& result);
 
 /// Degree of an axis in a plan.
 std::int64_t degree(const Plan& plan, Axis axis);

@@ -173,8 +173,9 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::siz
     ranked.insert(ranked.end(), judge.leaders.begin(), judge.leaders.end());
   }
   const std::size_t kept = std::min(ranked.size(), runners_up + 1);
-  const auto first = [](const Ranked& a, const Ranked& b) { return better(a, b); };
-  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept), ranked.end(), first);
+  std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) { return better(a, b); });
+  result.leaders.reserve(ranked.size());
+  for (const Ranked& leader : ranked) result.leaders.push_back(leader.plan);
   for (std::size_t i = 0; i < kept; ++i) {
     int stage = 0;
     const MemoryBreakdown<> memory = estimator.fullest_memory<double>(ranked[i].plan, stage);

@@ -35,6 +35,8 @@ struct SearchResult {
   std::optional<Estimate> best;
   /// The best plan of each other layout (degrees), fastest first.
   std::vector<Estimate> runners_up;
+  /// The best plan of every layout that has one, fastest first.
+  std::vector<Plan> leaders;
   Census census;
 };
 

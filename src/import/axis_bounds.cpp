@@ -1,0 +1,109 @@
+#include "import/axis_bounds.h"
+
+#include <array>
+#include <sstream>
+
+#include "import/flag_reader.h"
+#include "import/json_text.h"
+
+namespace shardplan {
+namespace {
+
+constexpr std::int64_t kDegreeMax = 1 << 24;
+constexpr std::array kDegrees{Degree::kDp, Degree::kTp,  Degree::kPp,         Degree::kCp,
+                              Degree::kEp, Degree::kEtp, Degree::kMicroBatch, Degree::kInterleave};
+
+std::vector<std::string> degree_names() {
+  std::vector<std::string> names;
+  for (const Degree degree : kDegrees) names.emplace_back(name(degree));
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& one : names) all += (all.empty() ? "" : ", ") + one;
+  return all;
+}
+
+Result<Degree> degree_named(const char* flag, const std::string& typed) {
+  const std::vector<std::string> names = degree_names();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == typed) return kDegrees[i];
+  }
+  return Error{"unknown_name", quoted_flag_text(typed) + " is no axis that can be bounded", flag,
+               "one of " + joined(names), nearest_name(typed, names)};
+}
+
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  if (text.empty() || text.back() == ',') parts.emplace_back();
+  return parts;
+}
+
+/// "tp=2,pp=4": calls set(bounds, value) for each.
+template <class Set>
+std::optional<Error> read_pairs(const char* flag, const std::optional<std::string>& text, FixedAxes& axes,
+                                Set set) {
+  if (!text) return std::nullopt;
+  for (const std::string& part : parts_of(*text)) {
+    const std::size_t at = part.find('=');
+    if (at == std::string::npos) {
+      return Error{"bad_value", quoted_flag_text(part) + " says no value", flag,
+                   "axes and values, such as tp=2,pp=8", ""};
+    }
+    const Result<Degree> degree = degree_named(flag, part.substr(0, at));
+    if (!degree) return degree.error();
+    const Result<std::int64_t> value = read_whole(flag, part.substr(at + 1), 1, kDegreeMax);
+    if (!value) return value.error();
+    set(axes.bounds_of(*degree), static_cast<std::int32_t>(*value));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int32_t> told(const FixedAxes& axes, Degree degree) {
+  const std::array<std::optional<std::int32_t>, kDegreeCount> values{
+      axes.dp, axes.tp, axes.pp, axes.cp, axes.ep, axes.etp, axes.micro_batch, axes.interleave};
+  return values[static_cast<std::size_t>(degree)];
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> read_bounds(const BoundTexts& texts, FixedAxes& axes) {
+  if (auto error = read_pairs("--min", texts.min, axes, [](DegreeBounds& b, std::int32_t v) { b.least = v; }))
+    return *error;
+  if (auto error = read_pairs("--max", texts.max, axes, [](DegreeBounds& b, std::int32_t v) { b.most = v; }))
+    return *error;
+  for (const std::string& part : texts.forbid ? parts_of(*texts.forbid) : std::vector<std::string>{}) {
+    const Result<Degree> degree = degree_named("--forbid", part);
+    if (!degree) return degree.error();
+    axes.bounds_of(*degree).most = 1;
+  }
+  std::vector<std::string> notes;
+  for (const Degree degree : kDegrees) {
+    const DegreeBounds& bounds = axes.bounds_of(degree);
+    if (bounds == DegreeBounds{}) continue;
+    const std::string axis = name(degree), least = std::to_string(bounds.least),
+                      most = std::to_string(bounds.most);
+    if (bounds.least > bounds.most) {
+      return Error{"bad_value", axis + " cannot be at least " + least + " and at most " + most,
+                   texts.forbid && bounds.most == 1 ? "--min, --forbid" : "--min, --max",
+                   "a least value that is no more than the most", ""};
+    }
+    if (const auto value = told(axes, degree); value && !bounds.hold(*value)) {
+      return Error{"bad_value",
+                   axis + " is told to be " + std::to_string(*value) + ", which the bounds exclude",
+                   "--" + axis, "a value between " + least + " and " + most + ", or no bound", ""};
+    }
+    if (bounds.most == DegreeBounds{}.most) {
+      notes.push_back(axis + " is searched from " + least);
+    } else {
+      notes.push_back(axis + (bounds.least == bounds.most ? " is held at " + most
+                                                          : " is searched from " + least + " to " + most));
+    }
+  }
+  return notes;
+}
+
+}  // namespace shardplan

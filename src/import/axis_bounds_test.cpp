@@ -1,0 +1,55 @@
+#include "import/axis_bounds.h"
+
+#include <gtest/gtest.h>
+
+namespace shardplan {
+namespace {
+
+TEST(AxisBounds, AreReadAndSaid) {
+  FixedAxes axes;
+  const auto notes = read_bounds({"tp=2", "tp=8,micro-batch=4", "cp"}, axes);
+  ASSERT_TRUE(notes);
+  EXPECT_EQ(axes.bounds_of(Degree::kTp), (DegreeBounds{2, 8}));
+  EXPECT_EQ(axes.bounds_of(Degree::kMicroBatch).most, 4);
+  EXPECT_EQ(axes.bounds_of(Degree::kCp).most, 1);
+  EXPECT_EQ(axes.bounds_of(Degree::kPp), DegreeBounds{});
+  EXPECT_EQ(*notes, (std::vector<std::string>{"tp is searched from 2 to 8", "cp is held at 1",
+                                              "micro-batch is searched from 1 to 4"}));
+}
+
+TEST(AxisBounds, NothingToldChangesNothing) {
+  FixedAxes axes;
+  const auto notes = read_bounds({}, axes);
+  ASSERT_TRUE(notes);
+  EXPECT_TRUE(notes->empty());
+  EXPECT_EQ(axes, FixedAxes{});
+}
+
+Error refused(const BoundTexts& texts, FixedAxes axes = {}) {
+  const auto notes = read_bounds(texts, axes);
+  EXPECT_FALSE(notes);
+  return notes ? Error{} : notes.error();
+}
+
+TEST(AxisBounds, WhatMeansNothingIsRefused) {
+  EXPECT_EQ(refused({"tpp=2", {}, {}}).nearest, "tp");
+  EXPECT_EQ(refused({"tp=2", {}, {}},
+                    [] {
+                      FixedAxes axes;
+                      axes.tp = 1;
+                      return axes;
+                    }())
+                .where,
+            "--tp");
+  EXPECT_EQ(refused({"tp", {}, {}}).code, "bad_value");
+  EXPECT_EQ(refused({"tp=0", {}, {}}).code, "out_of_range");
+  EXPECT_EQ(refused({"tp=2.5", {}, {}}).code, "bad_value");
+  EXPECT_EQ(refused({{}, "", {}}).where, "--max");
+  EXPECT_EQ(refused({{}, "tp=2,", {}}).where, "--max");
+  EXPECT_EQ(refused({{}, {}, "zero"}).code, "unknown_name");
+  EXPECT_EQ(refused({"pp=8", "pp=4", {}}).where, "--min, --max");
+  EXPECT_EQ(refused({"ep=2", {}, "ep"}).where, "--min, --forbid");
+}
+
+}  // namespace
+}  // namespace shardplan
