@@ -212,6 +212,22 @@ bool before_in_order(const Remedy& a, const Remedy& b) {
   return a.plan == b.plan ? a.change < b.change : a.plan < b.plan;
 }
 
+/// The variant with the same plan; where no single change is enough (`together`), with the cheapest neighbour
+/// that is.
+std::optional<Remedy> training_otherwise(const Before& before, const Variant& variant, const Plan& plan,
+                                         bool together) {
+  const Estimator estimator(variant.question);
+  std::vector<Remedy> found;
+  add_plans(before, estimator, plan, {plan}, found);
+  if (found.empty() && together)
+    add_plans(before, estimator, plan, Neighbours(estimator, plan).plans(), found);
+  if (found.empty()) return std::nullopt;
+  Remedy one = *std::min_element(found.begin(), found.end(), before_in_order);
+  one.change = variant.change + (one.change.empty() ? "" : ", " + one.change);
+  one.changes_training = true;
+  return one;
+}
+
 }  // namespace
 
 std::vector<Remedy> remedies(const Estimator& estimator, const Plan& plan, Bytes<> needed,
@@ -221,7 +237,8 @@ std::vector<Remedy> remedies(const Estimator& estimator, const Plan& plan, Bytes
   const std::set<Plan>& single = nearest.plans();
   std::vector<Remedy> found;
   add_plans(before, estimator, plan, single, found);
-  if (found.empty()) {
+  const bool together = found.empty();
+  if (together) {
     std::set<Plan> pairs;
     for (const Plan& first : single) {
       const Neighbours further(estimator, first);
@@ -232,11 +249,7 @@ std::vector<Remedy> remedies(const Estimator& estimator, const Plan& plan, Bytes
     add_plans(before, estimator, plan, pairs, found);
   }
   for (const Variant& variant : variants(estimator.question(), bases)) {
-    auto one = remedy(before, Estimator(variant.question), plan);
-    if (!one) continue;
-    one->change = variant.change;
-    one->changes_training = true;
-    found.push_back(*one);
+    if (auto one = training_otherwise(before, variant, plan, together)) found.push_back(*one);
   }
   std::sort(found.begin(), found.end(), before_in_order);
   return found;

@@ -28,7 +28,8 @@ struct Remedy {
 };
 
 /// Those that free at least `needed` on the fullest stage: first those that train the same, then the others,
-/// each least step time first. Two changes of the plan together are tried where no single one is enough.
+/// each least step time first. Where no single change is enough, two of the plan are tried together, and what
+/// trains differently with one of the plan.
 /// `bases`: formats in which a frozen base can be kept.
 std::vector<Remedy> remedies(const Estimator& estimator, const Plan& plan, Bytes<> needed,
                              std::span<const BlockFormat> bases = {});

@@ -157,6 +157,23 @@ TEST(Remedies, WhatChangesTheTrainingIsMarkedAndLast) {
   EXPECT_FALSE(keeps_training({lora, qlora}));
 }
 
+TEST(Remedies, OtherTrainingWithOneChangeOfThePlan) {
+  const Result<Question> q = question_from_flags(
+      Purpose::kRun,
+      {{"--preset", "llama3-70b"}, {"--gpu", "a100-80gb-sxm"}, {"--gpus", "8"}, {"--framework", "fsdp"}},
+      catalog());
+  ASSERT_TRUE(q);
+  const Result<MemoryPlan> layout = default_memory_plan(*q);
+  const Estimator estimator(*q);
+  const Bytes<> needed = estimator.memory_account(layout->plan).worst().total() - estimator.usable<double>();
+  const std::vector<Remedy> all = remedies(estimator, layout->plan, needed, catalog().quantized_bases);
+  const Remedy& lora = with(all, "adapters of rank 16 trained alone, ");
+  EXPECT_TRUE(lora.changes_training);
+  EXPECT_EQ(lora.plan.gpus(), layout->plan.gpus());
+  EXPECT_NE(lora.plan, layout->plan);
+  EXPECT_LE(lora.memory, estimator.usable<double>());
+}
+
 TEST(Remedies, NarrowerProductsWhereTheDeviceHasThem) {
   const auto fp8 = [](const char* gpu) {
     const Result<Question> q = question_from_flags(Purpose::kRun,
