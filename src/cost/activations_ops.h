@@ -31,6 +31,9 @@ inline constexpr Bytes<> kRouteEntry = bytes(8);
 inline constexpr Bytes<> kRouterScore = bytes(9);
 // The permutation map: one fp32 entry for each token and expert.
 inline constexpr Bytes<> kRowMap = bytes(4);
+// The degree t_s, where a formula has it.
+inline constexpr std::string_view kSequenceDegree =
+    "degree that divides the sequence: tensor parallel with sequence parallelism, else 1";
 
 template <class N>
 Bytes<N> constant(const Bytes<>& q) {
@@ -58,14 +61,13 @@ struct SelectiveProductActivations {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 7> symbols{"T", "h", "w_o", "a", "w_p", "t", "t_s"};
-  static constexpr std::array<std::string_view, 7> inputs{
-      "tokens",
-      "hidden size",
-      "attention output width",
-      "heads",
-      "widths of the products kept, split",
-      "tensor-parallel degree",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  static constexpr std::array<std::string_view, 7> inputs{"tokens",
+                                                          "hidden size",
+                                                          "attention output width",
+                                                          "heads",
+                                                          "widths of the products kept, split",
+                                                          "tensor-parallel degree",
+                                                          kept::kSequenceDegree};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);
@@ -105,7 +107,7 @@ struct NormActivations {
   static constexpr std::array<std::string_view, 7> inputs{
       "tokens",
       "hidden size",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1",
+      kept::kSequenceDegree,
       "degree that divides the kept output: the same, or 1 where it is kept gathered",
       "dropout masks",
       "outputs kept: 1, or 0 where the norm is recomputed",
@@ -155,19 +157,18 @@ struct AttentionActivations {
   };
   static constexpr std::array<std::string_view, 12> symbols{"T",   "w_q", "w_kv", "w_o", "w_l", "w_n",
                                                             "n_o", "a",   "n_s",  "k_s", "t",   "t_s"};
-  static constexpr std::array<std::string_view, 12> inputs{
-      "tokens",
-      "query width",
-      "key and value width",
-      "value width",
-      "latent width",
-      "width of the query and key norms' inputs",
-      "copies of the output",
-      "heads whose statistics are kept",
-      "scores kept a token: heads times keys",
-      "bytes a score",
-      "tensor-parallel degree",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  static constexpr std::array<std::string_view, 12> inputs{"tokens",
+                                                           "query width",
+                                                           "key and value width",
+                                                           "value width",
+                                                           "latent width",
+                                                           "width of the query and key norms' inputs",
+                                                           "copies of the output",
+                                                           "heads whose statistics are kept",
+                                                           "scores kept a token: heads times keys",
+                                                           "bytes a score",
+                                                           "tensor-parallel degree",
+                                                           kept::kSequenceDegree};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);
@@ -336,9 +337,8 @@ struct StageEdgeActivations {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 5> symbols{"T", "h", "n_o", "m", "t_s"};
-  static constexpr std::array<std::string_view, 5> inputs{
-      "tokens", "hidden size", "outputs kept", "dropout masks",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  static constexpr std::array<std::string_view, 5> inputs{"tokens", "hidden size", "outputs kept",
+                                                          "dropout masks", kept::kSequenceDegree};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto elements = in.tokens * in.hidden / in.tensor_sequence;

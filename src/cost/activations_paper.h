@@ -40,12 +40,7 @@ struct PaperLayerNone {
   };
   static constexpr std::array<std::string_view, 6> symbols{"T", "h", "a", "s", "t", "t_s"};
   static constexpr std::array<std::string_view, 6> inputs{
-      "tokens",
-      "hidden size",
-      "heads",
-      "sequence",
-      "tensor-parallel degree",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+      "tokens", "hidden size", "heads", "sequence", "tensor-parallel degree", kept::kSequenceDegree};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto elementwise =
@@ -85,9 +80,8 @@ struct PaperLayerSelective {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 4> symbols{"T", "h", "t", "t_s"};
-  static constexpr std::array<std::string_view, 4> inputs{
-      "tokens", "hidden size", "tensor-parallel degree",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  static constexpr std::array<std::string_view, 4> inputs{"tokens", "hidden size", "tensor-parallel degree",
+                                                          kept::kSequenceDegree};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.tokens * in.hidden *
@@ -116,9 +110,7 @@ struct PaperLayerFull {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 3> symbols{"T", "h", "t_s"};
-  static constexpr std::array<std::string_view, 3> inputs{
-      "tokens", "hidden size",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  static constexpr std::array<std::string_view, 3> inputs{"tokens", "hidden size", kept::kSequenceDegree};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     return in.tokens * in.hidden * kept::constant<N>(paper::kInputBytes) / in.tensor_sequence;

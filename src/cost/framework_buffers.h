@@ -138,17 +138,16 @@ struct PipelineBuffers {
   };
   static constexpr std::array<std::string_view, 10> symbols{"T",   "h",   "V",   "m", "m_f",
                                                             "n_r", "n_s", "n_l", "t", "t_s"};
-  static constexpr std::array<std::string_view, 10> inputs{
-      "tokens",
-      "hidden size",
-      "vocabulary",
-      "micro-batches",
-      "micro-batches in flight in a chunk",
-      "chunks of the rank that receive an input",
-      "chunks of the rank that send their output",
-      "chunks of the rank that end in the head",
-      "tensor-parallel degree",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  static constexpr std::array<std::string_view, 10> inputs{"tokens",
+                                                           "hidden size",
+                                                           "vocabulary",
+                                                           "micro-batches",
+                                                           "micro-batches in flight in a chunk",
+                                                           "chunks of the rank that receive an input",
+                                                           "chunks of the rank that send their output",
+                                                           "chunks of the rank that end in the head",
+                                                           "tensor-parallel degree",
+                                                           kept::kSequenceDegree};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);

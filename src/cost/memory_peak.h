@@ -37,7 +37,7 @@ struct LayerBackwardTransient {
       "matrices of the first projection",
       "inputs gathered again: 1 with sequence parallelism, else 0",
       "tensor-parallel degree",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+      kept::kSequenceDegree};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);
@@ -73,14 +73,13 @@ struct MoeBackwardTransient {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 7> symbols{"T", "h", "T_e", "f_e", "g", "t_e", "t_s"};
-  static constexpr std::array<std::string_view, 7> inputs{
-      "tokens",
-      "hidden size",
-      "expert rows on the rank",
-      "width of an expert",
-      "matrices of the first projection",
-      "tensor-parallel degree of an expert",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  static constexpr std::array<std::string_view, 7> inputs{"tokens",
+                                                          "hidden size",
+                                                          "expert rows on the rank",
+                                                          "width of an expert",
+                                                          "matrices of the first projection",
+                                                          "tensor-parallel degree of an expert",
+                                                          kept::kSequenceDegree};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);

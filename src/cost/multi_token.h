@@ -26,9 +26,8 @@ struct PredictionInputActivations {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 4> symbols{"T", "h", "n_m", "t_s"};
-  static constexpr std::array<std::string_view, 4> inputs{
-      "tokens", "hidden size", "prediction layers",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  static constexpr std::array<std::string_view, 4> inputs{"tokens", "hidden size", "prediction layers",
+                                                          kept::kSequenceDegree};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto stream = in.tokens * in.hidden * kept::constant<N>(kept::kActivation) / in.tensor_sequence;
@@ -88,13 +87,12 @@ struct DeferredHeadGradients {
     Ratio<N> tensor_sequence;
   };
   static constexpr std::array<std::string_view, 6> symbols{"T", "h", "V", "m_d", "t", "t_s"};
-  static constexpr std::array<std::string_view, 6> inputs{
-      "tokens",
-      "hidden size",
-      "vocabulary",
-      "micro-batches that wait",
-      "tensor-parallel degree",
-      "degree that divides the sequence: tensor parallel with sequence parallelism, else 1"};
+  static constexpr std::array<std::string_view, 6> inputs{"tokens",
+                                                          "hidden size",
+                                                          "vocabulary",
+                                                          "micro-batches that wait",
+                                                          "tensor-parallel degree",
+                                                          kept::kSequenceDegree};
   template <class N>
   static constexpr Bytes<N> eval(const In<N>& in) {
     const auto element = kept::constant<N>(kept::kActivation);
