@@ -54,6 +54,7 @@ class LibraryCosts {
     for (std::size_t i = 0; i < network; ++i) g_ *= shares.ranks[i];
     g_ = std::min(g_, n_);
     nodes_ = (n_ + g_ - 1) / g_;
+    fewest_ = n_ % g_ == 0 ? g_ : n_ % g_;
     inside_ = slowest(links, shares, 0, std::min(network, links.size()));
     if (nodes_ > 1) network_ = slowest(links, shares, network, shares.outermost + 1);
     span_ = nodes_ == 1 ? 0 : (nodes_ == kTwo ? 1 : 2);
@@ -96,9 +97,10 @@ class LibraryCosts {
   }
   /// Whether the device's own link joins all the ranks of a node; pairs joined by bridges are not.
   bool joined() const { return static_cast<double>(g_) <= system_.domain.raw(); }
+  /// Whether what a GPU sends to its node passes the same PCIe link as what it sends to its network card.
+  bool shares_link() const { return system_.link == ScaleUpKind::kPcie || !joined(); }
   const HopLatencies& inside_hops() const {
-    const bool pcie = system_.link == ScaleUpKind::kPcie || !joined();
-    return pcie ? system_.library.pcie : system_.library.scale_up;
+    return shares_link() ? system_.library.pcie : system_.library.scale_up;
   }
   Seconds<N> inside_hop(Seconds<> table) const {
     return constant("hop inside a node", table) + leaf<N>("hop of this generation beyond the table",
@@ -117,14 +119,17 @@ class LibraryCosts {
   BytesPerSecond<N> channel_cap(const BySpan<BytesPerSecond<>>& caps) const {
     return count("channels", channels()) * constant("most of a channel", caps[span_]);
   }
-  /// What all the links of a node carry between nodes, `ways` of them at once.
+  /// What all the links of the emptiest node carry between nodes, `ways` of them at once.
   BytesPerSecond<N> network_bus(std::int64_t ways) const {
-    return count("ranks in a node", g_ * ways) * network_.bandwidth;
+    return count("ranks in the emptiest node", fewest_ * ways) * network_.bandwidth;
   }
   /// A ring over nodes enters each node once: of g ranks, g - 1 send inside, so their links carry that share.
+  /// MI300X reach 316 GB/s in a node of eight and 358 over two. A link that carries both, and a chain, of
+  /// whose ranks one does not send in a node either, gain nothing.
   BytesPerSecond<N> bus(std::int64_t ways) const {
     if (nodes_ == 1) return inside_.bandwidth;
     if (g_ == 1) return network_bus(ways);
+    if (shares_link() || kind_ == Collective::kBroadcast) return min(network_bus(ways), inside_.bandwidth);
     return min(network_bus(ways),
                count("ranks in a node", g_) / count("links used", g_ - 1) * inside_.bandwidth);
   }
@@ -182,6 +187,7 @@ class LibraryCosts {
   Bytes<N> size_;
   const CollectiveSystem& system_;
   std::int64_t n_, g_ = 1, nodes_ = 1;
+  std::int64_t fewest_ = 1;  // ranks in the emptiest node
   std::size_t span_ = 0;
   Link<N> inside_{}, network_{};
   Seconds<N> launch_{};
@@ -275,7 +281,8 @@ void LibraryCosts<N>::add_direct() {
              leaf<N>("latency of the exchange", direct->value, direct->source), transfer(inside_.bandwidth));
 }
 
-/// Every rank sends to its peers at once: the slower of what stays in the node and what leaves it.
+/// Every rank sends to its peers at once: the slower of what stays in the node and what leaves it, of the
+/// rank that sends the most of either.
 template <class N>
 void LibraryCosts<N>::add_peers() {
   const auto& first = system_.generation.peer_latency;
@@ -289,8 +296,8 @@ void LibraryCosts<N>::add_peers() {
     return call<ChainBandwidth>(typename ChainBandwidth::In<N>{bytes, bandwidth});
   };
   const bool chain = kind_ == Collective::kSendRecv;
-  const Seconds<N> away = nodes_ > 1 ? part(n_ - g_, network_.bandwidth) : Seconds<N>{};
-  const Seconds<N> near = g_ > 1 ? part(g_ - 1, inside_.bandwidth) : Seconds<N>{};
+  const Seconds<N> away = nodes_ > 1 ? part(n_ - fewest_, network_.bandwidth) : Seconds<N>{};
+  const Seconds<N> near = g_ > 1 ? part(shares_link() ? n_ - 1 : g_ - 1, inside_.bandwidth) : Seconds<N>{};
   const Seconds<N> sending = nodes_ == 1 ? near : (g_ == 1 ? away : max(near, away));
   add_filled(chain ? CommAlgorithm::kChain : CommAlgorithm::kPairwise, std::nullopt, latency, sending);
 }

@@ -101,5 +101,46 @@ TEST(LibraryCollectives, CalibrationScalesWhatItNames) {
   EXPECT_EQ(slow.latency_term, ring.latency_term);
 }
 
+double library_time(const char* device, std::int64_t gpus, Collective kind) {
+  const Cluster cluster =
+      usual_cluster(catalog(), **find_device(catalog(), device, ""), gpus, std::nullopt).value();
+  return library_ways<double>(kind, gibibytes(1), cluster_links<double>(cluster), cluster, {1, gpus}, {}, {})
+      .best()
+      .cost.total()
+      .raw();
+}
+
+TEST(LibraryWays, WhatSharesALinkIsNoFasterOverTwoNodes) {
+  int shared = 0;
+  for (const Device& device : catalog().devices) {
+    const std::int64_t node = device.usual_gpus_per_node;
+    const Cluster one = usual_cluster(catalog(), device, node, std::nullopt).value();
+    if (!one.collectives) continue;
+    const bool pcie = one.collectives->link == ScaleUpKind::kPcie;
+    for (const Collective kind : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+                                  Collective::kAllToAll, Collective::kBroadcast}) {
+      if (!pcie && kind != Collective::kBroadcast) continue;
+      EXPECT_GE(library_time(device.name.c_str(), 2 * node, kind),
+                library_time(device.name.c_str(), node, kind))
+          << device.name << " " << name(kind);
+      ++shared;
+    }
+  }
+  EXPECT_GT(shared, 20);
+}
+
+TEST(LibraryWays, TheEmptiestNodeBoundsWhatLeavesIt) {
+  const double card =
+      cluster_links<double>(
+          usual_cluster(catalog(), **find_device(catalog(), "h100-sxm", ""), 16, std::nullopt).value())[1]
+          .bandwidth.raw();
+  const double gibibyte = gibibytes(1).raw();
+  EXPECT_GT(library_time("h100-sxm", 9, Collective::kAllGather), 8.0 / 9 * gibibyte / card);
+  EXPECT_GT(library_time("h100-sxm", 9, Collective::kAllToAll), 8.0 / 9 * gibibyte / card);
+  EXPECT_GT(library_time("h100-sxm", 9, Collective::kAllReduce), 8.0 / 9 * gibibyte / card);
+  EXPECT_LT(library_time("h100-sxm", 16, Collective::kAllGather),
+            library_time("h100-sxm", 9, Collective::kAllGather));
+}
+
 }  // namespace
 }  // namespace shardplan

@@ -150,8 +150,8 @@ CommCost<N> comm_cost(const CommQuestion& q) {
   } else {
     const std::vector<Link<N>> links = cluster_links<N>(q.cluster);
     // Two ranks that send and receive may sit anywhere: the outermost link is what they can be sure of.
-    const std::int64_t apart = q.collective == Collective::kSendRecv ? q.cluster.gpus / kPair : 1;
-    const Group group{apart < 1 ? 1 : apart, count};
+    const std::int64_t apart = q.collective == Collective::kSendRecv ? (q.cluster.gpus + 1) / kPair : 1;
+    const Group group{apart, count};
     if (q.cluster.collectives) {
       cost.ways = library_list<N>(q, cost.size, links, group);
     } else {

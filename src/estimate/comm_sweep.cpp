@@ -29,8 +29,10 @@ bool same_way(const CommSweepPoint& a, const CommSweepPoint& b) {
 
 std::vector<CommSweepPoint> points_of(const CommQuestion& question, const SizeRange& range) {
   std::vector<CommSweepPoint> points;
-  for (Bytes<> size = range.low; size <= range.high; size = 2.0 * size)
-    points.push_back(point_at(question, size));
+  Bytes<> size = range.low;
+  for (; size <= range.high; size = 2.0 * size) points.push_back(point_at(question, size));
+  // The end, where doubling does not meet it: 8 B doubled passes 16 GB by.
+  if (points.back().size.raw() * kNear < range.high.raw()) points.push_back(point_at(question, range.high));
   return points;
 }
 

@@ -14,9 +14,11 @@ CommQuestion all_reduce(const char* device, std::int64_t gpus) {
   return q;
 }
 
-TEST(CommSweep, DoublesFromTheLowEnd) {
+TEST(CommSweep, DoublesFromTheLowEndAndEndsAtTheOther) {
   const CommSweep sweep = sweep_comm(all_reduce("h100-sxm", 8), {bytes(8), bytes(100)});
-  ASSERT_EQ(sweep.points.size(), 4U);
+  ASSERT_EQ(sweep.points.size(), 5U);
+  EXPECT_EQ(sweep.points[4].size, bytes(100));
+  EXPECT_EQ(sweep_comm(all_reduce("h100-sxm", 8), {bytes(8), bytes(64)}).points.size(), 4U);
   EXPECT_EQ(sweep.points[3].size, bytes(64));
   EXPECT_DOUBLE_EQ((sweep.points[3].bus_bandwidth / sweep.points[3].algorithm_bandwidth).raw(), 1.75);
 }

@@ -136,19 +136,9 @@ class Reading {
 
 void Reading::take_collective() {
   if (!told(&Spec::collective)) return;
-  const std::string key = name_key(*spec_.collective);
-  if (const auto collective = collective_named(key)) {
-    question_.collective = *collective;
-    return;
-  }
-  std::vector<std::string> names;
-  std::string list;
-  for (int i = 0; i < kCollectiveCount; ++i) {
-    names.emplace_back(name(static_cast<Collective>(i)));
-    list += (list.empty() ? "one of " : ", ") + names.back();
-  }
-  fail(&Spec::collective, "unknown_name", "no collective named " + quoted_flag_text(*spec_.collective), list,
-       nearest_name(key, names));
+  const Result<Collective> collective = read_collective(*spec_.collective, flag_of(&Spec::collective));
+  if (!collective) return fail(collective.error());
+  question_.collective = *collective;
 }
 
 void Reading::take_ranks() {
@@ -334,6 +324,10 @@ void Reading::finish() {
   }
   question_.ranks = {ratio(static_cast<double>(cluster.gpus)), user_source(told_by)};
   if (question_.collective == Collective::kSendRecv) {
+    if (cluster.gpus < kPair) {
+      return fail(
+          Error{"out_of_range", "send-recv joins two ranks, and there is one", told_by, "2 or more", ""});
+    }
     question_.assumed.emplace_back("send-recv joins two ranks, as far apart as the links go");
   }
   question_.contention = {ratio(0), assumed_source("left out here", "")};
@@ -352,6 +346,19 @@ void Reading::finish() {
 }  // namespace
 
 std::span<const CommFlag> comm_flags() { return kFlags; }
+
+Result<Collective> read_collective(const std::string& text, const char* flag) {
+  const std::string key = name_key(text);
+  if (const auto collective = collective_named(key)) return *collective;
+  std::vector<std::string> names;
+  std::string list;
+  for (int i = 0; i < kCollectiveCount; ++i) {
+    names.emplace_back(name(static_cast<Collective>(i)));
+    list += (list.empty() ? "one of " : ", ") + names.back();
+  }
+  return Error{"unknown_name", "no collective named " + quoted_flag_text(text), flag, list,
+               nearest_name(key, names)};
+}
 
 Result<CommQuestion> build_comm_question(const CommSpec& spec, const Catalog& catalog) {
   return Reading(spec, catalog).question();

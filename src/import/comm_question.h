@@ -32,6 +32,8 @@ struct CommFlag {
 };
 std::span<const CommFlag> comm_flags();
 
+/// "all-reduce", in any spelling of its parts.
+Result<Collective> read_collective(const std::string& text, const char* flag);
 Result<CommQuestion> build_comm_question(const CommSpec& spec, const Catalog& catalog);
 
 }  // namespace shardplan
