@@ -1,10 +1,12 @@
-#include <fstream>
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/output_file.h"
 
 namespace shardplan::cli {
 namespace {
+
+constexpr const char* kSvg = "--svg";
 
 struct Typed {
   CommSpec spec;
@@ -19,20 +21,22 @@ int sweep(const Typed& typed, const CommQuestion& question, const Output& output
   }
   const CommSweep answer = sweep_comm(question, *question.sweep);
   if (typed.svg) {
-    std::ofstream file(*typed.svg);
-    file << comm_sweep_svg(answer);
-    if (!file.flush())
-      return output.error({"not_written", "cannot write " + *typed.svg, "--svg", "a file", ""});
+    OutputFile file(*typed.svg, kSvg);
+    file.write(comm_sweep_svg(answer));
+    if (const auto error = file.finish()) return output.error(*error);
   }
   return output.answer(comm_sweep_text(answer), comm_sweep_json(answer));
 }
 
 int run(const Typed& typed, const Output& output) {
+  if (typed.svg) {
+    if (const auto error = format_error(*typed.svg, kSvg, {".svg"}, "a file that ends in .svg"))
+      return output.error(*error);
+  }
   const Result<CommQuestion> question = build_comm_question(typed.spec, catalog());
   if (!question) return output.error(question.error());
   if (question->sweep) return sweep(typed, *question, output);
-  if (typed.svg)
-    return output.error({"conflict", "the drawing is of a sweep", "--svg", "--sweep 8B:16GB", ""});
+  if (typed.svg) return output.error({"conflict", "the drawing is of a sweep", kSvg, "--sweep 8B:16GB", ""});
   const CommAnswer answer = answer_comm(*question);
   std::string text = comm_text(answer);
   Json json = comm_json(answer);
@@ -53,7 +57,7 @@ void add_comm_command(CLI::App& app, Program& program) {
     command->add_option(flag.flag, typed->spec.*flag.text, flag.help)->type_name("");
   }
   command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
-  command->add_option("--svg", typed->svg, "a file for a drawing of the sweep");
+  command->add_option(kSvg, typed->svg, "a file for a drawing of the sweep");
   add_json_flag(*command, program);
   command->callback([typed, &program] { program.status = run(*typed, program.output); });
 }

@@ -2,11 +2,22 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 namespace shardplan::cli {
+
+std::string extension(const std::string& path) { return std::filesystem::path(path).extension().string(); }
+
+std::optional<Error> format_error(const std::string& path, const std::string& flag,
+                                  const std::vector<std::string>& endings, const std::string& expected) {
+  const std::string format = extension(path);
+  if (std::find(endings.begin(), endings.end(), format) != endings.end()) return std::nullopt;
+  return Error{"unknown_format", "\"" + path + "\" names no format", flag, expected,
+               nearest_name(format, endings)};
+}
 
 // Named by the process, so that two that write the same file do not meet before it is whole.
 OutputFile::OutputFile(std::string path, std::string flag)

@@ -14,8 +14,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shardplan::cli {
+
+/// ".svg" of "a/b.svg"; nothing of "a/b" and of ".svg", which is a name without an ending.
+std::string extension(const std::string& path);
+/// What is wrong with the name of a file whose ending says its format, if anything.
+std::optional<Error> format_error(const std::string& path, const std::string& flag,
+                                  const std::vector<std::string>& endings, const std::string& expected);
 
 class OutputFile {
  public:

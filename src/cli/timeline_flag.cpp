@@ -7,20 +7,11 @@ namespace {
 
 constexpr const char* kFlag = "--timeline";
 
-std::string extension(const std::string& path) {
-  const std::size_t dot = path.rfind('.'), slash = path.rfind('/');
-  if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) return "";
-  return path.substr(dot);
-}
-
 }  // namespace
 
 std::optional<Error> timeline_format_error(const std::string& path) {
-  const std::string format = extension(path);
-  if (format == ".json" || format == ".svg") return std::nullopt;
-  return Error{"unknown_format", "\"" + path + "\" names no format of a time line", kFlag,
-               "a file that ends in .json (a trace) or .svg (a picture)",
-               nearest_name(format, {".json", ".svg"})};
+  return format_error(path, kFlag, {".json", ".svg"},
+                      "a file that ends in .json (a trace) or .svg (a picture)");
 }
 
 std::optional<Error> write_timeline(const StepTimeline& line, const std::string& title,

@@ -13,7 +13,7 @@ struct Typed {
   std::vector<std::string> leave_out;
   std::optional<std::string> bar;
   std::optional<double> over;
-  std::optional<std::string> catalog, fabric, unseen;
+  std::optional<std::string> catalog, fabric, collective, unseen;
   bool bands = false, calibrate = false;
 };
 
@@ -45,6 +45,16 @@ Result<Bar> read_bar(const std::string& text) {
   return bar;
 }
 
+/// A name of a log's network or test that nobody knows.
+std::optional<Error> unknown_note(const Typed& typed) {
+  if (typed.fabric) {
+    if (const auto fabric = find_fabric(catalog(), *typed.fabric, "--fabric"); !fabric) return fabric.error();
+  }
+  if (!typed.collective) return std::nullopt;
+  const Result<Collective> collective = read_collective(*typed.collective, "--collective");
+  return collective ? std::nullopt : std::optional<Error>(collective.error());
+}
+
 /// The command that a file of evidence says it is from.
 std::string made_by(const Typed& typed) {
   std::string command = "shardplan validate --bands --kind " + typed.kind;
@@ -60,8 +70,8 @@ std::optional<Error> misplaced_flag(const Typed& typed, bool collectives) {
     return Error{"conflict", "there are no error bands of collectives", "--bands",
                  "--kind training-memory or training-time", ""};
   }
-  if (collectives || (!typed.calibrate && !typed.fabric)) return std::nullopt;
-  const char* flag = typed.calibrate ? "--calibrate" : "--fabric";
+  if (collectives || (!typed.calibrate && !typed.fabric && !typed.collective)) return std::nullopt;
+  const char* flag = typed.calibrate ? "--calibrate" : (typed.fabric ? "--fabric" : "--collective");
   return Error{"conflict", std::string(flag) + " is for collectives", flag, "--kind collective", ""};
 }
 
@@ -71,6 +81,7 @@ int run(const Typed& typed, const Output& output) {
   const ValidationKind* kind = *found;
   const bool collectives = kind->name == std::string(kCollectiveKind);
   if (const auto error = misplaced_flag(typed, collectives)) return output.error(*error);
+  if (const auto error = unknown_note(typed)) return output.error(*error);
   const Result<Bar> bar = typed.bar ? read_bar(*typed.bar) : Bar{};
   if (!bar) return output.error(bar.error());
   if (typed.over && !(*typed.over >= 0)) {
@@ -78,12 +89,13 @@ int run(const Typed& typed, const Output& output) {
   }
   const Result<Catalog> own = typed.catalog ? read_catalog(*typed.catalog) : Catalog{};
   if (!own) return output.error(own.error());
-  Result<Validation> read = validate_files({.kind = *kind,
-                                            .files = typed.files,
-                                            .leave_out = typed.leave_out,
-                                            .fabric = typed.fabric.value_or(""),
-                                            .calibrate = typed.calibrate},
-                                           typed.catalog ? *own : catalog());
+  Result<Validation> read =
+      validate_files({.kind = *kind,
+                      .files = typed.files,
+                      .leave_out = typed.leave_out,
+                      .told = {typed.fabric.value_or(""), typed.collective.value_or("")},
+                      .calibrate = typed.calibrate},
+                     typed.catalog ? *own : catalog());
   if (!read) return output.error(read.error());
   Validation rows = std::move(read).value();
   if (typed.unseen) {
@@ -128,6 +140,8 @@ void add_validate_command(CLI::App& app, Program& program) {
   command->add_flag("--calibrate", typed->calibrate,
                     "of collectives: fit each series to every other point, report on the rest");
   command->add_option("--fabric", typed->fabric, "the network of a log, which does not name it");
+  command->add_option("--collective", typed->collective,
+                      "the test of a log that does not name it, as those of old versions");
   add_json_flag(*command, program);
   command->callback([typed, &program] { program.status = run(*typed, program.output); });
 }

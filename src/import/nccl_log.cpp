@@ -48,7 +48,7 @@ struct Run {
   std::set<std::string> hosts;
   std::string device;
   std::string test;
-  std::size_t time_column = 0;
+  std::size_t time_column = 0, wrong_column = 0;  // of the results out of place; 0 = no such column
 };
 
 /// "#  Rank  0 Group  0 Pid  7 on  node-1 device  0 [0x07] NVIDIA H100 80GB HBM3"
@@ -75,7 +75,12 @@ Run read_run(const std::vector<std::string>& lines) {
     take_rank(line, run);
     if (!is_heading(line)) continue;
     const Words words = words_of(line.substr(line.find('#') + 1));
-    run.time_column = static_cast<std::size_t>(std::find(words.begin(), words.end(), "time") - words.begin());
+    const auto column = [&](const char* name) {
+      const auto at = std::find(words.begin(), words.end(), name);
+      return at == words.end() ? 0 : static_cast<std::size_t>(at - words.begin());
+    };
+    run.time_column = column("time");
+    run.wrong_column = column("#wrong");
   }
   return run;
 }
@@ -112,28 +117,33 @@ bool is_nccl_log(std::string_view text) {
 }
 
 Result<CsvTable> read_nccl_log(std::string_view text, const std::string& document,
-                               const std::string& network) {
+                               const NcclLogNotes& notes) {
   const std::vector<std::string> lines = lines_of(text);
   if (const auto error = second_run(lines, document)) return *error;
-  const Run run = read_run(lines);
+  Run run = read_run(lines);
   if (run.ranks == 0) {
     return missing(document, "its ranks", "lines \"# Rank 0 ... on HOST device 0 [0x07] NVIDIA H100\"");
   }
+  if (!run.test.empty() && !notes.collective.empty()) {
+    return Error{"conflict", "the log names its test, " + run.test, "--collective", "no flag", ""};
+  }
+  if (run.test.empty()) run.test = notes.collective;
   if (run.test.empty()) {
-    return missing(document, "the name of its test",
-                   "the command line or \"Collective test starting: all_reduce_perf\" in the log");
+    return missing(document, "the name of its test, as old versions print it",
+                   "--collective all-reduce, or \"Collective test starting: all_reduce_perf\" in the log");
   }
   const std::string ranks = std::to_string(run.ranks), nodes = std::to_string(run.hosts.size());
   const std::string per_node = std::to_string((run.ranks + run.hosts.size() - 1) / run.hosts.size());
-  const std::vector<std::string> columns{"system",        "source",  "hardware", "nodes",
-                                         "gpus_per_node", "ranks",   "network",  "collective",
-                                         "bytes",         "time_us", "lib",      "launcher"};
+  const std::vector<std::string> columns{"system", "source",   "hardware",   "nodes", "gpus_per_node",
+                                         "ranks",  "network",  "collective", "bytes", "time_us",
+                                         "lib",    "launcher", "wrong"};
   std::vector<std::vector<std::string>> rows;
   for (const std::string& line : lines) {
     const Words words = words_of(line);
     if (!is_point(words, run.time_column)) continue;
-    rows.push_back({document, document, run.device, nodes, per_node, ranks, network, run.test, words[0],
-                    words[run.time_column], "nccl", "nccl-tests"});
+    const bool checked = run.wrong_column > 0 && run.wrong_column < words.size();
+    rows.push_back({document, document, run.device, nodes, per_node, ranks, notes.network, run.test, words[0],
+                    words[run.time_column], "nccl", "nccl-tests", checked ? words[run.wrong_column] : ""});
   }
   if (rows.empty()) return missing(document, "a line of times", "size, count, type, redop, root, time, ...");
   return CsvTable(columns, std::move(rows));

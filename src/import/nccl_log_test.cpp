@@ -18,7 +18,7 @@ const std::string kPoint =
 TEST(NcclLog, IsReadAsItIsPrinted) {
   const std::string text = kRanks + kHeading + kPoint + "# Avg bus bandwidth : 1.0\n";
   EXPECT_TRUE(is_nccl_log(text));
-  const Result<CsvTable> table = read_nccl_log(text, "run.log", "ib-ndr-400");
+  const Result<CsvTable> table = read_nccl_log(text, "run.log", {"ib-ndr-400", ""});
   ASSERT_TRUE(table) << table.error().message;
   ASSERT_EQ(table->size(), 1U);
   const CsvRow row{*table, 0};
@@ -39,7 +39,7 @@ TEST(NcclLog, OtherTextsAreNone) {
 
 TEST(NcclLog, TwoRunsAreNotOne) {
   const std::string run = kRanks + kHeading + kPoint;
-  const auto twice = read_nccl_log(run + run, "two.log", "");
+  const auto twice = read_nccl_log(run + run, "two.log", {});
   ASSERT_FALSE(twice);
   EXPECT_EQ(twice.error().where, "two.log:10");
   EXPECT_NE(twice.error().message.find("second run"), std::string::npos);
@@ -48,17 +48,36 @@ TEST(NcclLog, TwoRunsAreNotOne) {
 TEST(NcclLog, ATimeThatIsNoneStaysToBeSkippedByName) {
   std::string point = kPoint;
   point.replace(point.find("25.01"), 5, " 0.00");
-  const auto table = read_nccl_log(kRanks + kHeading + kPoint + point, "l", "");
+  const auto table = read_nccl_log(kRanks + kHeading + kPoint + point, "l", {});
   ASSERT_TRUE(table);
   EXPECT_EQ(table->size(), 2U);
 }
 
+TEST(NcclLog, OldVersionsAreToldTheirCollective) {
+  const std::string nameless = kRanks.substr(kRanks.find('\n') + 1);
+  const auto table = read_nccl_log(nameless + kHeading + kPoint, "l", {"", "all-gather"});
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ((CsvRow{*table, 0}["collective"]), "all-gather");
+  const auto twice = read_nccl_log(kRanks + kHeading + kPoint, "l", {"", "all-gather"});
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().where, "--collective");
+}
+
+TEST(NcclLog, WrongResultsAreSeen) {
+  std::string point = kPoint;
+  point.replace(point.find("  0    24.9"), 3, "  7");
+  const auto table = read_nccl_log(kRanks + kHeading + kPoint + point, "l", {});
+  ASSERT_TRUE(table);
+  EXPECT_EQ((CsvRow{*table, 0}["wrong"]), "0");
+  EXPECT_EQ((CsvRow{*table, 1}["wrong"]), "7");
+}
+
 TEST(NcclLog, WhatIsMissingIsNamed) {
   const std::string nameless = kRanks.substr(kRanks.find('\n') + 1);
-  EXPECT_NE(read_nccl_log(kHeading + kPoint, "l", "").error().message.find("ranks"), std::string::npos);
-  EXPECT_NE(read_nccl_log(nameless + kHeading + kPoint, "l", "").error().message.find("test"),
+  EXPECT_NE(read_nccl_log(kHeading + kPoint, "l", {}).error().message.find("ranks"), std::string::npos);
+  EXPECT_NE(read_nccl_log(nameless + kHeading + kPoint, "l", {}).error().message.find("test"),
             std::string::npos);
-  EXPECT_NE(read_nccl_log(kRanks + kHeading, "l", "").error().message.find("times"), std::string::npos);
+  EXPECT_NE(read_nccl_log(kRanks + kHeading, "l", {}).error().message.find("times"), std::string::npos);
 }
 
 }  // namespace

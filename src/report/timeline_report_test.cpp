@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <string>
 
 #include "estimate/estimator.h"
@@ -52,6 +54,23 @@ TEST(TimelineTrace, HoldsEveryEventWithinTheStep) {
   EXPECT_EQ(written, events);
   EXPECT_EQ(trace["otherData"]["title"], "a \"quoted\" title");
   EXPECT_EQ(trace["otherData"]["simulated_step_s"], line.simulated.raw());
+}
+
+TEST(TimelineTrace, WorkOfAStreamDoesNotOverlap) {
+  const Json trace = Json::parse(trace_of(line_of(Schedule::kZbH1, 64), ""));
+  std::map<std::pair<int, int>, std::vector<std::pair<std::int64_t, std::int64_t>>> streams;  // ns
+  for (const Json& e : trace["traceEvents"]) {
+    if (e["ph"] != "X") continue;
+    const auto start = std::llround(e["ts"].get<double>() * 1e3),
+               spent = std::llround(e["dur"].get<double>() * 1e3);
+    streams[{e["pid"], e["tid"]}].emplace_back(start, start + spent);
+  }
+  std::size_t pairs = 0;
+  for (auto& [stream, events] : streams) {
+    std::sort(events.begin(), events.end());
+    for (std::size_t i = 1; i < events.size(); ++i, ++pairs) EXPECT_GE(events[i].first, events[i - 1].second);
+  }
+  EXPECT_GT(pairs, 500U);
 }
 
 TEST(TimelineTrace, StopsSayingYesWhenTheSinkFails) {

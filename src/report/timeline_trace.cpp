@@ -11,7 +11,8 @@ namespace shardplan {
 namespace {
 
 constexpr std::size_t kPart = 1 << 16;  // bytes handed on at a time
-constexpr double kMicroseconds = 1e6;   // what the format counts time in
+// The format counts in microseconds; events are cut to whole nanoseconds, so that those that touch still do.
+constexpr double kNanoseconds = 1e9, kPerMicrosecond = 1e3;
 
 std::string quoted(const std::string& text) { return Json(text).dump(); }
 
@@ -43,12 +44,15 @@ std::string event_name(const StepEvent& e) {
   return text;
 }
 
+double whole_nanoseconds(Seconds<> time) { return std::round(time.raw() * kNanoseconds); }
+
 void write_event(const StepEvent& e, std::string& out) {
+  const double start = whole_nanoseconds(e.start), end = whole_nanoseconds(e.end);
   fmt::format_to(
       std::back_inserter(out),
       ",\n{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}",
-      event_name(e), name(e.work), e.rank, static_cast<int>(e.stream), e.start.raw() * kMicroseconds,
-      (e.end - e.start).raw() * kMicroseconds);
+      event_name(e), name(e.work), e.rank, static_cast<int>(e.stream), start / kPerMicrosecond,
+      (end - start) / kPerMicrosecond);
   out += ",\"args\":{";
   const char* separator = "";
   const auto argument = [&](const char* key, std::int64_t value) {

@@ -97,6 +97,11 @@ Result<Cluster> cluster_of(const CsvRow& row, const Device& device, const Catalo
                            CollectiveRun& run) {
   const std::int64_t ranks = whole(row["ranks"]);
   if (ranks < 2) return skip("ranks are not told, or one only");
+  const std::int64_t nodes = whole(row["nodes"]), held = whole(row["gpus_per_node"]);
+  if (nodes > 0 && held > 0 && nodes * held != ranks) {
+    return skip(row["ranks"] + " ranks on " + row["nodes"] + " nodes of " + row["gpus_per_node"] +
+                " GPUs: they must be the same number");
+  }
   Result<Cluster> built = usual_cluster(catalog, device, ranks, joined(row, device, ranks));
   if (!built) return skip(built.error().message);
   Cluster cluster = std::move(built).value();
@@ -130,6 +135,8 @@ void take_kernels(const std::string& library, CollectiveRun& run) {
 std::optional<std::string> set_apart(const CsvRow& row) {
   if (row["clean"] == "0") return "its source or its shape marks it as anomalous";
   if (row["tuned"] == "1") return "algorithm or channels were forced by hand";
+  if (parse_number(row["wrong"]).value_or(0) != 0)
+    return "its results were wrong: " + row["wrong"] + " of them";
   return std::nullopt;
 }
 

@@ -24,6 +24,16 @@ TEST(CollectiveRun, TakesDeviceNodesAndFabricFromItsColumns) {
   EXPECT_DOUBLE_EQ(run->measured.raw(), 72e-6);
 }
 
+TEST(CollectiveRun, WrongResultsAreNoMeasurement) {
+  const CsvTable table(
+      {"hardware", "ranks", "collective", "bytes", "time_us", "wrong"},
+      {{"H100", "8", "all_reduce", "1024", "13", "2"}, {"H100", "8", "all_reduce", "1024", "13", "0"}});
+  const Result<CollectiveRun> run = read_collective_run({table, 0}, catalog());
+  ASSERT_FALSE(run);
+  EXPECT_NE(run.error().message.find("wrong"), std::string::npos);
+  EXPECT_TRUE(read_collective_run({table, 1}, catalog()));
+}
+
 TEST(CollectiveRun, RacksAreDomains) {
   const CsvTable table = table_of(
       "s,src,NVIDIA GB200 NVL72 (4/node),36,4,144,2xNVL72 + IB Quantum-2/X800,all_reduce,1e9,3000,nccl,nccl-tests,1,0\n"
@@ -54,6 +64,8 @@ TEST(CollectiveRun, WhatCannotBeToldIsSkippedWithItsReason) {
   EXPECT_NE(reason("s,x,H100,2,8,16,,all_reduce,8,13,nccl,torch,1,0\n").find("not told"), std::string::npos);
   EXPECT_NE(reason("s,x,H100,1,8,8,NVLink,all_reduce,8,-1,nccl,torch,1,0\n").find("time"), std::string::npos);
   EXPECT_NE(reason("s,x,H100,1,8,8,NVLink,shuffle,8,13,nccl,torch,1,0\n").find("shuffle"), std::string::npos);
+  EXPECT_NE(reason("s,x,H100,2,4,16,IB NDR,all_reduce,8,13,nccl,torch,1,0\n").find("same number"),
+            std::string::npos);
   EXPECT_NE(reason("s,x,H100,1,1,1,NVLink,all_reduce,8,13,nccl,torch,1,0\n").find("ranks"),
             std::string::npos);
 }

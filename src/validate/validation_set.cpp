@@ -39,12 +39,21 @@ std::optional<Error> missing_column(const CsvTable& table, const std::string& fi
   return std::nullopt;
 }
 
-/// A file as a table: CSV, or of collectives what nccl-tests printed.
+/// What nccl-tests printed, or CSV, which has columns for what is told of a log.
+Result<CsvTable> read_text(const ValidationFiles& request, const std::string& text, const std::string& file) {
+  const NcclLogNotes& told = request.told;
+  if (request.kind.name == std::string(kCollectiveKind) && is_nccl_log(text))
+    return read_nccl_log(text, file, told);
+  if (told.network.empty() && told.collective.empty()) return read_csv(text, file);
+  const char* flag = told.network.empty() ? "--collective" : "--fabric";
+  return Error{"conflict", file + " is a table, whose columns say what " + flag + " says", flag,
+               "a log of nccl-tests or rccl-tests", ""};
+}
+
 Result<CsvTable> read_table(const ValidationFiles& request, const std::string& file) {
   const Result<std::string> text = read_text_file(file, kCorpusBytesMax);
   if (!text) return text.error();
-  const bool log = request.kind.name == std::string(kCollectiveKind) && is_nccl_log(*text);
-  Result<CsvTable> table = log ? read_nccl_log(*text, file, request.fabric) : read_csv(*text, file);
+  Result<CsvTable> table = read_text(request, *text, file);
   if (!table) return table;
   if (const auto error =
           missing_column(*table, file, request.kind.columns, "the columns of docs/reference/validation.md"))

@@ -14,6 +14,7 @@
 
 #include "import/catalog.h"
 #include "import/csv_table.h"
+#include "import/nccl_log.h"
 #include "validate/errors.h"
 
 namespace shardplan {
@@ -33,7 +34,7 @@ struct ValidationFiles {
   const ValidationKind& kind;
   std::vector<std::string> files;      // CSV, or of collectives logs of nccl-tests
   std::vector<std::string> leave_out;  // sources that are not counted
-  std::string fabric{};                // the network of a log, which does not name it
+  NcclLogNotes told{};                 // what a log does not name
   bool calibrate = false;              // of collectives: each series to every other of its points
 };
 

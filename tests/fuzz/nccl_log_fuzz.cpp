@@ -5,6 +5,6 @@
 int fuzz_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   static_cast<void>(shardplan::is_nccl_log(text));
-  static_cast<void>(static_cast<bool>(shardplan::read_nccl_log(text, "fuzz", "ib-ndr-400")));
+  static_cast<void>(static_cast<bool>(shardplan::read_nccl_log(text, "fuzz", {"ib-ndr-400", ""})));
   return 0;
 }
