@@ -7,7 +7,7 @@
 namespace shardplan {
 namespace {
 
-using Degree = std::int32_t Plan::*;
+using DegreeMember = std::int32_t Plan::*;
 
 /// What follows from the degrees: a run with one replica has nothing to shard over, one with one stage no
 /// schedule, one with one tensor rank no sequence parallelism.
@@ -47,7 +47,7 @@ class Neighbours {
       p.recompute = more;
       keep(p);
     }
-    for (const Degree degree : {&Plan::tp, &Plan::pp, &Plan::cp}) double_degree(degree);
+    for (const DegreeMember degree : {&Plan::tp, &Plan::pp, &Plan::cp}) double_degree(degree);
     shard_more();
     keep_on_host();
     Plan p = plan;
@@ -114,8 +114,8 @@ class Neighbours {
   }
 
   /// The ranks come from replicas, which then run twice the micro-batches, or from another axis.
-  void double_degree(Degree degree) {
-    for (const Degree giver : {&Plan::dp, &Plan::cp, &Plan::pp, &Plan::tp}) {
+  void double_degree(DegreeMember degree) {
+    for (const DegreeMember giver : {&Plan::dp, &Plan::cp, &Plan::pp, &Plan::tp}) {
       if (giver == degree || plan_.*giver % 2 != 0) continue;
       Plan p = plan_;
       p.*degree *= 2;
@@ -265,7 +265,7 @@ std::string change_words(const Plan& from, const Plan& to) {
     if (before == after) return;
     words += (words.empty() ? "" : ", ") + std::string(what) + " " + before + " to " + after;
   };
-  const auto degree = [&](const char* what, Degree axis) {
+  const auto degree = [&](const char* what, DegreeMember axis) {
     changed(what, std::to_string(from.*axis), std::to_string(to.*axis));
   };
   degree("micro-batch", &Plan::micro_batch);
