@@ -4,8 +4,8 @@ namespace shardplan {
 namespace {
 
 constexpr std::array<const char*, kCommAlgorithmCount> kAlgorithmNames{
-    "none", "ring",      "tier-by-tier", "pairwise", "chain",    "tree",
-    "nvls", "nvls-tree", "direct",       "one-shot", "two-shot", "multimem"};
+    "none",      "ring",   "tier-by-tier", "pairwise", "chain",    "tree", "nvls",
+    "nvls-tree", "direct", "one-shot",     "two-shot", "multimem", "pat"};
 constexpr std::array<const char*, kProtocolCount> kProtocolNames{"LL", "LL128", "Simple"};
 constexpr std::array<const char*, kLauncherCount> kLauncherNames{"nccl-tests", "torch", "cuda-graph",
                                                                  "device-kernel"};

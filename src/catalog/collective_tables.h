@@ -29,9 +29,10 @@ enum class CommAlgorithm {
   kDirect,
   kOneShot,
   kTwoShot,
-  kMultimem
+  kMultimem,
+  kPat
 };
-inline constexpr int kCommAlgorithmCount = 12;
+inline constexpr int kCommAlgorithmCount = 13;
 /// "ring", "tier-by-tier", "nvls-tree", ...; "none" for a single rank.
 const char* name(CommAlgorithm algorithm);
 
@@ -79,6 +80,13 @@ struct CollectiveLibrary {
   BySpan<BytesPerSecond<>> network_ll_most{};
   /// By log2(bytes / 64); 1 beyond the end.
   ByProtocol<std::vector<double>> tree_correction;
+  /// Parallel aggregated trees (PAT): gathers and reduce-scatters of groups with one rank in a node.
+  struct AggregatedTrees {
+    Seconds<> base, network, rank;  // before the first hop, of a hop, of each rank
+    Ratio<> hops_at_once;           // hops that overlap
+    Ratio<> share;                  // of the bus bandwidth
+  };
+  std::optional<AggregatedTrees> pat;
 };
 
 struct LinkGeneration {

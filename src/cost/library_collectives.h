@@ -175,10 +175,12 @@ class LibraryCosts {
     const bool reduce = kind_ == Collective::kAllReduce;
     for (std::size_t p = 0; reduce && p < kProtocolCount; ++p) add_tree(static_cast<Protocol>(p));
     if (reduce && g_ > 1) add_switch();
+    if (!reduce && kind_ != Collective::kBroadcast && g_ == 1 && system_.library.pat) add_pat();
   }
   void add_ring(Protocol protocol);
   void add_tree(Protocol protocol);
   void add_switch();
+  void add_pat();
   void add_direct();
   void add_peers();
   void add_kernels();
@@ -272,6 +274,18 @@ void LibraryCosts<N>::add_switch() {
       count("channels", heads), inside, nodes_ == kTwo ? as_bus(network_bus(1)) : network_bus(1),
       constant("most of a channel", system_.generation.channel.nvls_tree[span_])});
   add_filled(CommAlgorithm::kNvlsTree, Protocol::kSimple, latency, transfer(joined));
+}
+
+template <class N>
+void LibraryCosts<N>::add_pat() {
+  const CollectiveLibrary::AggregatedTrees& pat = *system_.library.pat;
+  const Seconds<N> latency = call<AggregatedTreesLatency>(typename AggregatedTreesLatency::In<N>{
+      constant("base latency", pat.base), count("nodes", nodes_),
+      network_hop(pat.network, system_.library.network_trips[kProtocolCount - 1]),
+      constant("hops at once", pat.hops_at_once), constant("latency of a rank", pat.rank)});
+  const BytesPerSecond<N> whole = bus(1);
+  add(CommAlgorithm::kPat, Protocol::kSimple, latency,
+      call<ChainBandwidth>(typename ChainBandwidth::In<N>{size_, limited(whole, pat.share, whole)}));
 }
 
 template <class N>

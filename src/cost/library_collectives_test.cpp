@@ -76,6 +76,20 @@ TEST(LibraryCollectives, OneShotKernelsWinOnlySmallMessages) {
             CommAlgorithm::kOneShot);
 }
 
+TEST(LibraryCollectives, ManySingleRanksGatherSmallSizesOverAggregatedTrees) {
+  const Cluster cluster = cluster_of("h100-sxm", 1024);
+  const auto picked = [&](Bytes<> size, const Group& group) {
+    return library_ways<double>(Collective::kAllGather, size, cluster_links<double>(cluster), cluster, group,
+                                {}, {})
+        .best()
+        .algorithm;
+  };
+  const Group one_a_node{8, 128};
+  EXPECT_EQ(picked(mebibytes(1), one_a_node), CommAlgorithm::kPat);
+  EXPECT_EQ(picked(gibibytes(8), one_a_node), CommAlgorithm::kRing);  // trees carry three quarters of the bus
+  EXPECT_EQ(picked(mebibytes(1), {1, 1024}), CommAlgorithm::kRing);
+}
+
 TEST(LibraryCollectives, BridgesOfPairsAreNoSwitch) {
   const auto ways = ways_of(cluster_of("h100-nvl", 8), Collective::kAllReduce, mebibytes(1), {true, true});
   for (std::size_t i = 0; i < ways.count; ++i) {

@@ -101,6 +101,35 @@ struct TreeLatency {
                            "2 nodes of 8, LL: 6.8 + 2 (7 x 0.6 + 6) us"}};
 };
 
+struct AggregatedTreesLatency {
+  static constexpr FormulaInfo info{
+      "comm.library.pat.latency",
+      "latency of parallel aggregated trees",
+      {"nccl2026", "src/graph/tuning.cc: PAT, base + log2(N) network / 3.5 + 2.8 us for each rank"},
+      "one rank in a node; hops of different trees overlap"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Seconds<N> base;
+    Ratio<N> nodes;
+    Seconds<N> network;
+    Ratio<N> at_once;
+    Seconds<N> rank;
+  };
+  static constexpr std::array<std::string_view, 5> symbols{"b", "N", "h_N", "k", "r"};
+  static constexpr std::array<std::string_view, 5> inputs{"latency before the first hop",
+                                                          "nodes, of one rank", "hop over the network",
+                                                          "hops at once", "latency of each rank"};
+  template <class N>
+  static Seconds<N> eval(const In<N>& in) {
+    return in.base + log2(in.nodes) * in.network / in.at_once + in.nodes * in.rank;
+  }
+  static constexpr std::array examples{Example<AggregatedTreesLatency>{
+      {microseconds(8), ratio(16), microseconds(14), ratio(3.5), microseconds(2.8)},
+      68.8e-6,
+      "16 nodes: 8 + 4 x 14 / 3.5 + 16 x 2.8 us"}};
+};
+
 struct SwitchLatency {
   static constexpr FormulaInfo info{
       "comm.library.nvls.latency",

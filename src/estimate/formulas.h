@@ -40,8 +40,8 @@ using AllFormulas =
                 RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
                 AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage,
                 BackwardWindow, ExposedTime, RequiredBandwidth, NetworkHop, RingStepsLatency, TreeLatency,
-                SwitchLatency, ProtocolBandwidth, SwitchBandwidth, SwitchTreeBandwidth, MeshBandwidth,
-                TreeBandwidth, PipelineFill, OneShotBandwidth,
+                SwitchLatency, AggregatedTreesLatency, ProtocolBandwidth, SwitchBandwidth,
+                SwitchTreeBandwidth, MeshBandwidth, TreeBandwidth, PipelineFill, OneShotBandwidth,
                 MultimemBandwidth,  //
                 GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime,
                 LaunchFloor, StragglerWait, OptimizerTime, ModelFlops, MegatronHardwareFlops,

@@ -45,10 +45,19 @@ void read_corrections(const JsonNode& node, ByProtocol<std::vector<double>>& cor
   }
 }
 
+CollectiveLibrary::AggregatedTrees read_pat(const JsonNode& node) {
+  node.allow_only({"base_latency_s", "network_hop_s", "rank_s", "hops_at_once", "share"});
+  return {read_plain<Seconds<>>(node.at("base_latency_s"), 1),
+          read_plain<Seconds<>>(node.at("network_hop_s"), 1), read_plain<Seconds<>>(node.at("rank_s"), 1),
+          read_plain<Ratio<>>(node.at("hops_at_once"), kFactorMost),
+          read_plain<Ratio<>>(node.at("share"), kShareMost)};
+}
+
 CollectiveLibrary read_library(const JsonNode& node, const Sources& sources) {
   node.allow_only({"name", "vendor", "source", "note", "base_latency_s", "hops", "network_trips",
                    "ring_overhead_s", "ring_extra_nodes", "ring_simple_stretch", "ring_share", "tree_share",
-                   "tree_share_ll", "tree_share_ll128", "network_ll_most_bytes_per_s", "tree_correction"});
+                   "tree_share_ll", "tree_share_ll128", "network_ll_most_bytes_per_s", "tree_correction",
+                   "pat"});
   CollectiveLibrary library;
   library.name = node.at("name").text();
   library.vendor = node.at("vendor").text();
@@ -71,6 +80,7 @@ CollectiveLibrary read_library(const JsonNode& node, const Sources& sources) {
   read_list(node.at("tree_share_ll128"), kShareMost, library.tree_share_ll128);
   read_list(node.at("network_ll_most_bytes_per_s"), kNoLimit, library.network_ll_most);
   read_corrections(node.at("tree_correction"), library.tree_correction);
+  if (const JsonNode pat = node.find("pat")) library.pat = read_pat(pat);
   return library;
 }
 
@@ -183,6 +193,10 @@ Cluster calibrated(const Cluster& cluster, const Calibration& calibration) {
   CollectiveSystem system = *cluster.collectives;
   for (HopLatencies* hops : {&system.library.scale_up, &system.library.pcie, &system.library.network}) {
     scale_hops(*hops, calibration.hop);
+  }
+  if (auto& pat = system.library.pat) {
+    pat->network = calibration.hop * pat->network;
+    pat->rank = calibration.hop * pat->rank;
   }
   LinkGeneration& g = system.generation;
   g.hop_extra.value = calibration.hop * g.hop_extra.value;

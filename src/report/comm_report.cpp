@@ -29,6 +29,8 @@ const char* words(CommAlgorithm algorithm) {
       return "reduction in the switches, joined by a tree (NVLSTree)";
     case CommAlgorithm::kDirect:
       return "direct exchange of all pairs";
+    case CommAlgorithm::kPat:
+      return "parallel aggregated trees (PAT)";
     case CommAlgorithm::kOneShot:
       return "one-shot kernel";
     case CommAlgorithm::kTwoShot:
