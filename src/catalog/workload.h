@@ -60,6 +60,8 @@ struct Training {
   bool unsharded_start = false;
   /// Interleaved chunks may differ by a layer, where the framework was told to deal them so.
   bool uneven_chunks = false;
+  /// Of a step's batch, beside the step before; nothing = not told, and taken to keep up.
+  std::optional<Seconds<>> data_loading;
   /// Multi-token-prediction layers trained on the last stage, each as the model's last layer.
   std::int64_t mtp_layers = 0;
 };

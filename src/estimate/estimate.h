@@ -87,9 +87,10 @@ enum class TimeTerm {
   kOptimizer,
   kOffload,     // to the host's memory and back, the optimizer step there
   kStragglers,  // waiting for the slowest rank
-  kStep,        // fixed time of a step: data, logging, host work between steps
+  kStep,        // fixed time of a step: logging, host work between steps
+  kLoading,     // reading the batch, as far as it was told
 };
-inline constexpr std::size_t kTimeTermCount = 17;
+inline constexpr std::size_t kTimeTermCount = 18;
 const char* name(TimeTerm term);
 
 template <class N = double>

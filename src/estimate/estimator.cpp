@@ -21,7 +21,7 @@ const char* name(TimeTerm term) {
       "gemm",           "attention",       "memory_bound",     "logits",          "recompute",
       "launch",         "tensor_parallel", "context_parallel", "expert_parallel", "data_parallel",
       "pipeline_sends", "pipeline_bubble", "stage_imbalance",  "optimizer",       "offload",
-      "stragglers",     "step_overhead"};
+      "stragglers",     "step_overhead",   "data_loading"};
   return kNames[static_cast<std::size_t>(term)];
 }
 

@@ -211,6 +211,12 @@ void Estimator::add_overheads(const Plan& plan, TimeBreakdown<N>& time) const {
         (degree<N>("micro-batches", plan.grad_accumulation) + degree<N>("pipeline stages", plan.pp) -
          Ratio<N>(N(1.0)));
   }
+  if (question_.workload.data_loading) {
+    TimeEntry<N>& loading = time[TimeTerm::kLoading];
+    const Seconds<N> step = time.total();
+    loading.time = leaf<N>("reading of a batch", *question_.workload.data_loading, "flag --data-loading");
+    loading.hidden = min(loading.time, step);
+  }
 }
 
 template <class N>

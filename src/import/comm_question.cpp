@@ -331,6 +331,10 @@ void Reading::finish() {
     question_.assumed.emplace_back("send-recv joins two ranks, as far apart as the links go");
   }
   question_.contention = {ratio(0), assumed_source("left out here", "")};
+  if (cluster.collectives && cluster.tiers.size() > cluster.collectives->network_tier) {
+    question_.assumed.emplace_back(
+        "between nodes each GPU has its share of its node's network cards: groups of other GPUs at the same time take nothing from it, a second one of the same GPUs would take half");
+  }
   question_.assumed.emplace_back("contention 0: what is hidden does not slow the compute beside it");
   if (!cluster.collectives) {
     question_.assumed.emplace_back(

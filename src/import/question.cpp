@@ -80,6 +80,8 @@ constexpr std::array kFlags{
                  "of PyTorch's allocator: on or off; changes the reserved peak only"},
     QuestionFlag{"--unsharded-start", &Spec::unsharded_start,
                  "each rank holds its whole weights before ZeRO divides them: on or off"},
+    QuestionFlag{"--data-loading", &Spec::data_loading,
+                 "s that reading a step's batch takes, beside the step before, or with a unit: 400ms"},
 };
 
 constexpr std::int64_t kSequenceMax = std::int64_t{1} << 32;
@@ -548,6 +550,7 @@ Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog
   read_adapters(flags, catalog, q);
   read_expert_load(flags, q);
   read_allocation(flags, q);
+  read_data_loading(flags, q);
   read_activation_model(flags, spec.purpose, q);
   if (flags.error()) return *flags.error();
   if (!q.model.quantization.method.empty()) {

@@ -118,6 +118,15 @@ void read_allocation(FlagReader& flags, Question& q) {
   q.workload.unsharded_start = flags.boolean(&Spec::unsharded_start).value_or(false);
 }
 
+void read_data_loading(FlagReader& flags, Question& q) {
+  if (!flags.told(&Spec::data_loading)) return;
+  const Result<Seconds<>> read =
+      read_flag<Seconds<>>("--data-loading", *flags.text(&Spec::data_loading), parse_seconds, 1.0,
+                           kStepLimits, "s a step, such as 0.4, or with a unit: 400ms");
+  if (!read) return flags.fail(read.error());
+  q.workload.data_loading = *read;
+}
+
 std::optional<std::uint8_t> read_offload(FlagReader& flags) {
   if (!flags.told(&Spec::offload)) return std::nullopt;
   const std::string key = name_key(*flags.text(&Spec::offload));

@@ -18,6 +18,8 @@ void read_adapters(FlagReader& flags, const Catalog& catalog, Question& q);
 void read_expert_load(FlagReader& flags, Question& q);
 /// --expandable-segments, --unsharded-start.
 void read_allocation(FlagReader& flags, Question& q);
+/// --data-loading.
+void read_data_loading(FlagReader& flags, Question& q);
 /// --offload, as far as it can be read without a framework.
 std::optional<std::uint8_t> read_offload(FlagReader& flags);
 /// What only the framework and the device can say of it.

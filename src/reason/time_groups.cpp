@@ -78,6 +78,7 @@ std::vector<TimeGroup> time_groups(const Estimate& estimate, const Cluster& clus
   add(groups, "host", "waiting for the host and for the slowest rank",
       time[TimeTerm::kLaunch].exposed() + time[TimeTerm::kStep].exposed() +
           time[TimeTerm::kStragglers].exposed());
+  add(groups, "host", "waiting for the batch", time[TimeTerm::kLoading].exposed());
   add(groups, "host", "copies to host memory and the optimizer step there",
       time[TimeTerm::kOffload].exposed());
   for (std::size_t i = 0; i < kAxisCount; ++i) {

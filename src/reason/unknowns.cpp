@@ -13,7 +13,10 @@ struct Case {
 
 bool always(const Case&) { return true; }
 bool no_vocabulary(const Case& c) { return c.question.model.vocab == 0; }
+bool unread(const Case& c) { return c.plan != nullptr && !c.question.workload.data_loading; }
 bool many(const Case& c) { return c.plan != nullptr && c.plan->gpus() > 1; }
+bool rings(const Case& c) { return many(c) && !c.question.cluster.collectives; }
+bool library(const Case& c) { return many(c) && c.question.cluster.collectives; }
 bool experts(const Case& c) {
   return c.plan != nullptr && c.plan->ep > 1 && c.question.workload.expert_load == 1;
 }
@@ -48,10 +51,16 @@ constexpr std::array kKinds{
     Kind{"logits", no_vocabulary,
          "the logits and their loss: the shape was given without a vocabulary, so they are left out",
          nothing},
-    Kind{"collective_algorithm", many,
+    Kind{
+        "collective_algorithm", library,
+        "whether the library takes the algorithm and protocol of its own tables: a tuner plug-in or a setting may choose otherwise",
+        nothing},
+    Kind{"collective_algorithm", rings,
          "which algorithm and protocol the library takes for each message: rings are assumed throughout",
          nothing},
     Kind{"stragglers", many, "slow GPUs, links and hosts: all are taken as equal", nothing},
+    Kind{"data_loading", unread, "how long reading a batch takes: it is taken to keep up (--data-loading)",
+         nothing},
     Kind{"recompute_attention", recomputes,
          "whether the attention of the framework is fused: without it, recomputation brings the scores back",
          nothing},

@@ -47,6 +47,8 @@ const char* label(TimeTerm term) {
       return "waiting for the slowest rank";
     case TimeTerm::kStep:
       return "fixed time of a step";
+    case TimeTerm::kLoading:
+      return "reading of the batch";
     case TimeTerm::kOffload:
       return "host memory: copies, optimizer step";
   }
