@@ -134,20 +134,20 @@ def step(model, theta, ratio, jacobian, weights, damping):
 
 
 def fit(model, theta, weights, rounds, jacobian=None):
-    """Gauss-Newton; with a Jacobian given it is kept, as for a fit from which few rows are left out."""
+    """Gauss-Newton; a Jacobian that is given is kept."""
     kept = jacobian is not None
     ratio = model.log_ratio(theta)
     best, damping, precision = loss(model, theta, ratio, weights), 1e-3, None
     for _ in range(rounds):
         if not kept:
             jacobian = model.jacobian(theta, ratio)
-        for _ in range(4):
+        for _ in range(8):
             move, precision = step(model, theta, ratio, jacobian, weights, damping)
             there = model.log_ratio(theta + move)
             value = loss(model, theta + move, there, weights)
             if value < best:
                 break
-            damping = max(damping, 1e-2) * 10
+            damping = max(damping, 1e-2) * 4
         else:
             break
         gain, theta, ratio, best, damping = best - value, theta + move, there, value, damping / 10
@@ -170,7 +170,8 @@ def left_out(model, theta, jacobian, weights, key):
 
     def one(name):
         own = np.array([r[key] == name for r in model.rows])
-        return name, own, fit(model, theta, weights * ~own, 8, jacobian)
+        near, _, _, _ = fit(model, theta, weights * ~own, 8, jacobian)
+        return name, own, fit(model, near, weights * ~own, 1)  # with its own differences: some move far
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for name, own, (moved, ratio, _, _) in pool.map(one, names):
