@@ -224,7 +224,14 @@ struct Change {
   void (*make)(Cluster&);
 };
 
+// By little and by much: a library that picks another way for it must not lose by it.
 constexpr Change kFasterLinks[] = {
+    {"network, a tenth",
+     [](Cluster& c) { c.tiers.back().bandwidth.value = 1.1 * c.tiers.back().bandwidth.value; }},
+    {"network, four times",
+     [](Cluster& c) { c.tiers.back().bandwidth.value = 4 * c.tiers.back().bandwidth.value; }},
+    {"node, four times",
+     [](Cluster& c) { c.tiers.front().bandwidth.value = 4 * c.tiers.front().bandwidth.value; }},
     {"network", [](Cluster& c) { c.tiers.back().bandwidth.value = 1.5 * c.tiers.back().bandwidth.value; }},
     {"node", [](Cluster& c) { c.tiers.front().bandwidth.value = 1.5 * c.tiers.front().bandwidth.value; }},
     {"latency", [](Cluster& c) { c.tiers.back().latency.value = 0.5 * c.tiers.back().latency.value; }}};
@@ -242,7 +249,7 @@ std::vector<Question> real_questions(const char* gpu) {
 }
 
 TEST(Orderings, FasterLinksAreNeverSlower) {
-  for (const char* gpu : kGpus) {
+  for (const char* gpu : {"a100-80gb-sxm", "h100-sxm", "b200", "mi300x", "h100-pcie"}) {
     for (const Question& q : real_questions(gpu)) {
       const Estimator before(q);
       for (const Change& change : kFasterLinks) {
@@ -251,7 +258,7 @@ TEST(Orderings, FasterLinksAreNeverSlower) {
         const Estimator after(faster);
         std::int64_t at = 0;
         before.space().for_each({}, [&](const Plan& p) {
-          if (at++ % 509 != 0) return;
+          if (at++ % 101 != 0) return;
           EXPECT_LE(after.time<double>(p).total().raw(), before.time<double>(p).total().raw() * (1 + 1e-12))
               << gpu << ", more of " << change.what << ": " << canonical(p);
         });
