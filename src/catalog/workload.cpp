@@ -34,6 +34,11 @@ Precision precision_of(PrecisionRecipe recipe) {
   return Precision::kFp8;
 }
 
+const char* name(TensorOverlap overlap) {
+  constexpr std::array<const char*, 3> kNames{"usual", "async", "off"};
+  return kNames[static_cast<std::size_t>(overlap)];
+}
+
 const char* name(Optimizer optimizer) { return kOptimizerNames[static_cast<std::size_t>(optimizer)]; }
 
 std::optional<Optimizer> optimizer_named(std::string_view text) {

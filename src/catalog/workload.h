@@ -28,6 +28,11 @@ std::optional<PrecisionRecipe> precision_recipe_named(std::string_view text);
 Precision precision_of(PrecisionRecipe recipe);
 
 /// What the run's kernels keep for the backward pass, where implementations differ.
+/// How tensor-parallel collectives run beside other work of their pass: as in the framework's measured runs,
+/// cut up and asynchronous to their products, or not at all.
+enum class TensorOverlap { kUsual, kAsync, kOff };
+const char* name(TensorOverlap overlap);
+
 struct Kernels {
   bool fused_attention = true;  // else the scores are stored
   bool attention_dropout = false, hidden_dropout = false;
@@ -40,7 +45,7 @@ struct Kernels {
   std::int64_t deferred_head_gradients = 0;
   bool captured_graphs = false;      // launches replayed from a CUDA graph
   bool overlapped_exchange = false;  // expert all-to-all beside another micro-batch's compute
-  bool asynchronous_tensor = false;  // tensor-parallel collectives cut up and run beside their products
+  TensorOverlap tensor_overlap = TensorOverlap::kUsual;
 };
 
 struct Training {

@@ -26,6 +26,14 @@ Seconds<N> felt(const Seconds<N>& spent, const Sourced<Ratio<>>& hidden, const S
              spent - work);
 }
 
+/// Share of tensor-parallel collectives that runs beside other work.
+const Sourced<Ratio<>>& tensor_hidden(const Timing& timing, TensorOverlap overlap, bool experts) {
+  static const Sourced<Ratio<>> kNone{ratio(0), {SourceKind::kUser, "flag", "--tp-overlap off", "", "", ""}};
+  if (overlap == TensorOverlap::kOff) return kNone;
+  if (experts) return timing.tensor_hidden_experts;
+  return overlap == TensorOverlap::kAsync ? timing.tensor_hidden_async : timing.tensor_hidden;
+}
+
 }  // namespace
 
 template <class N>
@@ -44,10 +52,8 @@ void Estimator::add_tensor(const Plan& plan, const LayerOps& ops, const std::vec
   if (plan.sequence_parallel && has_collective_law(question_.cluster)) {
     layer.tensor_backward = layer.tensor_forward * Ratio<N>(N(kSequenceBackward));
   }
-  const Timing& t = question_.framework.timing;
-  const Sourced<Ratio<>>& hidden = kinds_.has_experts                               ? t.tensor_hidden_experts
-                                   : question_.workload.kernels.asynchronous_tensor ? t.tensor_hidden_async
-                                                                                    : t.tensor_hidden;
+  const Sourced<Ratio<>>& hidden = tensor_hidden(
+      question_.framework.timing, question_.workload.kernels.tensor_overlap, kinds_.has_experts);
   layer.tensor_forward_exposed = felt<N>(layer.tensor_forward, hidden, layer.forward());
   layer.tensor_backward_exposed = felt<N>(layer.tensor_backward, hidden, layer.backward());
   time.axis(Axis::kTensor) = {cost, Seconds<N>(N(0.0)), value_of(size), 0};

@@ -82,6 +82,7 @@ constexpr std::array kFlags{
                  "each rank holds its whole weights before ZeRO divides them: on or off"},
     QuestionFlag{"--data-loading", &Spec::data_loading,
                  "s that reading a step's batch takes, beside the step before, or with a unit: 400ms"},
+    QuestionFlag{"--tp-overlap", &Spec::tp_overlap, "of tensor-parallel traffic: usual, async, off"},
 };
 
 constexpr std::int64_t kSequenceMax = std::int64_t{1} << 32;
@@ -551,6 +552,7 @@ Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog
   read_expert_load(flags, q);
   read_allocation(flags, q);
   read_data_loading(flags, q);
+  read_tensor_overlap(flags, q);
   read_activation_model(flags, spec.purpose, q);
   if (flags.error()) return *flags.error();
   if (!q.model.quantization.method.empty()) {

@@ -39,7 +39,7 @@ struct QuestionSpec {
   Flag seq, global_batch, precision, optimizer, framework, critical_batch, activation_model;
   Flag dp, tp, pp, cp, ep, etp, zero, micro_batch, interleave, schedule, recompute, sp;
   Flag shard_group, offload, lora, quantized_base, expert_imbalance, capacity_factor;
-  Flag expandable_segments, unsharded_start, data_loading;
+  Flag expandable_segments, unsharded_start, data_loading, tp_overlap;
 };
 
 /// A flag as adapters need it: its spelling, where its text goes, one line of help that names the unit.

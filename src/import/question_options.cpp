@@ -127,6 +127,18 @@ void read_data_loading(FlagReader& flags, Question& q) {
   q.workload.data_loading = *read;
 }
 
+void read_tensor_overlap(FlagReader& flags, Question& q) {
+  const auto told =
+      flags.choice(&Spec::tp_overlap, {TensorOverlap::kUsual, TensorOverlap::kAsync, TensorOverlap::kOff});
+  if (!told) return;
+  if (*told == TensorOverlap::kAsync && q.framework.timing.tensor_hidden_async.value <= ratio(0)) {
+    return flags.fail(&Spec::tp_overlap, "unsupported",
+                      "no run of " + q.framework.name + " with asynchronous tensor parallelism was measured",
+                      "usual or off");
+  }
+  q.workload.kernels.tensor_overlap = *told;
+}
+
 std::optional<std::uint8_t> read_offload(FlagReader& flags) {
   if (!flags.told(&Spec::offload)) return std::nullopt;
   const std::string key = name_key(*flags.text(&Spec::offload));

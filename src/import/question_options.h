@@ -20,6 +20,7 @@ void read_expert_load(FlagReader& flags, Question& q);
 void read_allocation(FlagReader& flags, Question& q);
 /// --data-loading.
 void read_data_loading(FlagReader& flags, Question& q);
+void read_tensor_overlap(FlagReader& flags, Question& q);
 /// --offload, as far as it can be read without a framework.
 std::optional<std::uint8_t> read_offload(FlagReader& flags);
 /// What only the framework and the device can say of it.

@@ -88,5 +88,12 @@ TEST(QuestionOptions, ExpertLoadNeedsExperts) {
             "--capacity-factor conflict");
 }
 
+TEST(QuestionOptions, OverlapOfTensorParallelism) {
+  EXPECT_EQ(question({{"--tp-overlap", "off"}}).workload.kernels.tensor_overlap, TensorOverlap::kOff);
+  EXPECT_EQ(error_of({{"--tp-overlap", "asink"}}).nearest, "async");
+  // Of the generic framework no run was measured, with or without.
+  EXPECT_EQ(error_of({{"--tp-overlap", "async"}}).code, "unsupported");
+}
+
 }  // namespace
 }  // namespace shardplan

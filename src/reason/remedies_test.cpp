@@ -21,8 +21,10 @@ const Remedy& with(const std::vector<Remedy>& all, const std::string& change) {
 }
 
 // The one table of remedies that was measured whole: Llama-3-70B on 32 H100 at tp 4, pp 4, vpp 5, dp 2.
-// Throughput lost: tp 8 28.4 %, recomputed MLPs 16 %, pp 8 5.9 %; an allocator setting nothing. The model has
-// pp 8 right and puts tp 8 and recomputed MLPs the other way round: its tp 8 costs too little.
+// Throughput lost: tp 8 28.4 %, recomputed MLPs 16 %, pp 8 5.9 %; an allocator setting nothing. Its sequence
+// is not told, but the 3 GB that recomputed MLPs gave back are those of 768 tokens (2.9 GB; 3.9 of 1,024).
+// Its tensor-parallel traffic runs alone: NeMo's configuration of fine-tuning leaves ub_tp_comm_overlap off.
+// With the overlap of pre-training recipes tp 8 would cost least of the two.
 TEST(Remedies, OfLlama70BOn32H100) {
   const Result<Question> q = question_from_flags(Purpose::kRun,
                                                  {{"--preset", "llama3-70b"},
@@ -34,7 +36,9 @@ TEST(Remedies, OfLlama70BOn32H100) {
                                                   {"--dp", "2"},
                                                   {"--zero", "1"},
                                                   {"--framework", "megatron"},
-                                                  {"--global-batch", "32"},
+                                                  {"--global-batch", "128"},
+                                                  {"--seq", "768"},
+                                                  {"--tp-overlap", "off"},
                                                   {"--micro-batch", "1"}},
                                                  catalog());
   ASSERT_TRUE(q);
@@ -44,12 +48,13 @@ TEST(Remedies, OfLlama70BOn32H100) {
   const std::vector<Remedy> all = remedies(estimator, layout->plan, mebibytes(100));
   const Remedy &tensor = with(all, "tp 4 to 8"), &pipeline = with(all, "pp 4 to 8"),
                &mlp = with(all, "recompute none to mlp");
-  EXPECT_LT(pipeline.step, tensor.step);
   EXPECT_LT(pipeline.step, mlp.step);
+  EXPECT_LT(mlp.step, tensor.step);
+  EXPECT_NEAR(mlp.freed.raw(), 3e9, 0.2e9);
   EXPECT_GT(pipeline.step, ratio(1));
   EXPECT_NEAR(1 / pipeline.step.raw() - 1, -0.059, 0.02);
   EXPECT_NEAR(1 / mlp.step.raw() - 1, -0.16, 0.05);
-  EXPECT_LT(1 / tensor.step.raw() - 1, -0.05);
+  EXPECT_NEAR(1 / tensor.step.raw() - 1, -0.284, 0.08);
 }
 
 Plan sixteen_replicas() {

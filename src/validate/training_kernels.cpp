@@ -110,7 +110,7 @@ void RunReading::take_kernels() {
   const auto noted = [&](const char* text) { return notes.find(text) != std::string::npos; };
   k.captured_graphs = noted("cuda_graph_impl=") && !noted("cuda_graph_impl=none");
   k.overlapped_exchange = noted("moe_a2a_overlap=True");
-  k.asynchronous_tensor = noted("AsyncTP") || noted("asyncTP");
+  if (noted("AsyncTP") || noted("asyncTP")) k.tensor_overlap = TensorOverlap::kAsync;
   take_megatron_arguments();
 }
 
