@@ -153,7 +153,10 @@ GroupCost<N> step_collective(Collective kind, const Bytes<N>& size, const std::v
   const TierShares shares = members(cluster, group);
   const Ratio<N> inner = leaf<N>("ranks of a domain, each with its rail",
                                  static_cast<double>(shares.ranks[0]), "placement of the group");
-  const detail::RailPace<N> pace = detail::rail_pace<N>(links, shares, inner);
+  const detail::RailPace<N> pace =
+      detail::rail_pace<N>(links, shares,
+                           leaf<N>("rails of the emptiest domain", static_cast<double>(shares.fewest[0]),
+                                   "placement of the group"));
   if (cluster.collectives) {
     result.cost = library_ways<N>(kind, size, links, cluster, group, launch, {}).best().cost;
   } else if (kind == Collective::kSendRecv || kind == Collective::kAllToAll) {

@@ -57,7 +57,9 @@ std::optional<Error> read_pairs(const char* flag, const std::optional<std::strin
     if (!degree) return degree.error();
     const Result<std::int64_t> value = read_whole(flag, part.substr(at + 1), 1, kDegreeMax);
     if (!value) return value.error();
-    set(axes.bounds_of(*degree), static_cast<std::int32_t>(*value));
+    if (!set(axes.bounds_of(*degree), static_cast<std::int32_t>(*value))) {
+      return Error{"conflict", std::string(name(*degree)) + " is bounded twice", flag, "each axis once", ""};
+    }
   }
   return std::nullopt;
 }
@@ -71,10 +73,19 @@ std::optional<std::int32_t> told(const FixedAxes& axes, Degree degree) {
 }  // namespace
 
 Result<std::vector<std::string>> read_bounds(const BoundTexts& texts, FixedAxes& axes) {
-  if (auto error = read_pairs("--min", texts.min, axes, [](DegreeBounds& b, std::int32_t v) { b.least = v; }))
-    return *error;
-  if (auto error = read_pairs("--max", texts.max, axes, [](DegreeBounds& b, std::int32_t v) { b.most = v; }))
-    return *error;
+  constexpr DegreeBounds kNone;
+  const auto least = [&](DegreeBounds& bounds, std::int32_t value) {
+    const bool first = bounds.least == kNone.least;
+    bounds.least = value;
+    return first;
+  };
+  const auto most = [&](DegreeBounds& bounds, std::int32_t value) {
+    const bool first = bounds.most == kNone.most;
+    bounds.most = value;
+    return first;
+  };
+  if (auto error = read_pairs("--min", texts.min, axes, least)) return *error;
+  if (auto error = read_pairs("--max", texts.max, axes, most)) return *error;
   for (const std::string& part : texts.forbid ? parts_of(*texts.forbid) : std::vector<std::string>{}) {
     const Result<Degree> degree = degree_named("--forbid", part);
     if (!degree) return degree.error();
@@ -83,25 +94,25 @@ Result<std::vector<std::string>> read_bounds(const BoundTexts& texts, FixedAxes&
   std::vector<std::string> notes;
   for (const Degree degree : kDegrees) {
     const DegreeBounds& bounds = axes.bounds_of(degree);
-    if (bounds == DegreeBounds{}) continue;
-    const std::string axis = name(degree), least = std::to_string(bounds.least),
-                      most = std::to_string(bounds.most);
+    if (bounds == kNone) continue;
+    const std::string axis = name(degree), from = std::to_string(bounds.least),
+                      to = std::to_string(bounds.most);
+    const std::string range = bounds.most == kNone.most     ? "at least " + from
+                              : bounds.least == bounds.most ? to
+                              : bounds.least == kNone.least ? "at most " + to
+                                                            : "from " + from + " to " + to;
     if (bounds.least > bounds.most) {
-      return Error{"bad_value", axis + " cannot be at least " + least + " and at most " + most,
+      return Error{"bad_value", axis + " cannot be at least " + from + " and at most " + to,
                    texts.forbid && bounds.most == 1 ? "--min, --forbid" : "--min, --max",
                    "a least value that is no more than the most", ""};
     }
-    if (const auto value = told(axes, degree); value && !bounds.hold(*value)) {
+    if (const auto value = told(axes, degree)) {
+      if (bounds.hold(*value)) continue;  // a bound that says nothing more
       return Error{"bad_value",
-                   axis + " is told to be " + std::to_string(*value) + ", which the bounds exclude",
-                   "--" + axis, "a value between " + least + " and " + most + ", or no bound", ""};
+                   axis + " is told to be " + std::to_string(*value) + ", which its bounds exclude",
+                   "--" + axis, axis + " " + range + ", or no bound", ""};
     }
-    if (bounds.most == DegreeBounds{}.most) {
-      notes.push_back(axis + " is searched from " + least);
-    } else {
-      notes.push_back(axis + (bounds.least == bounds.most ? " is held at " + most
-                                                          : " is searched from " + least + " to " + most));
-    }
+    notes.push_back("bounded: " + axis + " " + range);
   }
   return notes;
 }

@@ -13,8 +13,8 @@ TEST(AxisBounds, AreReadAndSaid) {
   EXPECT_EQ(axes.bounds_of(Degree::kMicroBatch).most, 4);
   EXPECT_EQ(axes.bounds_of(Degree::kCp).most, 1);
   EXPECT_EQ(axes.bounds_of(Degree::kPp), DegreeBounds{});
-  EXPECT_EQ(*notes, (std::vector<std::string>{"tp is searched from 2 to 8", "cp is held at 1",
-                                              "micro-batch is searched from 1 to 4"}));
+  EXPECT_EQ(*notes, (std::vector<std::string>{"bounded: tp from 2 to 8", "bounded: cp 1",
+                                              "bounded: micro-batch at most 4"}));
 }
 
 TEST(AxisBounds, NothingToldChangesNothing) {
@@ -48,6 +48,7 @@ TEST(AxisBounds, WhatMeansNothingIsRefused) {
   EXPECT_EQ(refused({{}, "tp=2,", {}}).where, "--max");
   EXPECT_EQ(refused({{}, {}, "zero"}).code, "unknown_name");
   EXPECT_EQ(refused({"pp=8", "pp=4", {}}).where, "--min, --max");
+  EXPECT_EQ(refused({{}, "tp=4,tp=2", {}}).code, "conflict");
   EXPECT_EQ(refused({"ep=2", {}, "ep"}).where, "--min, --forbid");
 }
 

@@ -65,7 +65,7 @@ std::optional<Violation> why_illegal(const Question& q, const FixedAxes& fixed) 
   FixedAxes unbounded = fixed;
   unbounded.bounds = {};
   if (!(unbounded == fixed) && legal(unbounded) > 0)
-    return Violation{Constraint::kGpuCount, 0, 0, "no legal plan lies within the bounds"};
+    return Violation{Constraint::kGpuCount, 0, 0, "no legal plan lies within --min, --max and --forbid"};
   // The plainest plan with the told axes: replicas take what is left.
   Plan plan;
   plan.tp = fixed.tp.value_or(1);

@@ -151,7 +151,8 @@ std::string illegal_reason(const Estimator& estimator, Plan plan, Axis axis) {
 std::string unused_reason(const Estimator& estimator, const FixedAxes& fixed, Axis axis,
                           const SearchResult& result) {
   FixedAxes copy = fixed;
-  if (told(copy, axis) || fixed.bounds_of(bounded(axis)).most == 1) return "told to be 1";
+  if (told(copy, axis)) return "told to be 1";
+  if (fixed.bounds_of(bounded(axis)).most == 1) return "bounded to 1";
   const Estimate& best = *result.best;
   const auto with = std::find_if(result.leaders.begin(), result.leaders.end(),
                                  [&](const Plan& leader) { return degree(leader, axis) > 1; });

@@ -18,11 +18,20 @@ double sequences(const Plan& p) { return static_cast<double>(p.dp) * p.micro_bat
 struct Ranked {
   Plan plan;
   double per_sequence = 0;  // seconds
+  double busy = 0;          // of them, not spent waiting for the batch to be read
   Bytes<> headroom;
 };
 
+Ranked ranked(const Plan& plan, const TimeBreakdown<>& time, Bytes<> headroom) {
+  const double step = time.total().raw(), waits = time[TimeTerm::kLoading].exposed().raw();
+  const double pace = waits > 0 ? time[TimeTerm::kLoading].time.raw() : step;
+  return {plan, pace / sequences(plan), (step - waits) / sequences(plan), headroom};
+}
+
 bool better(const Ranked& a, const Ranked& b) {
   if (a.per_sequence != b.per_sequence) return a.per_sequence < b.per_sequence;
+  // Where reading the batch sets the pace, all that keep up with it take as long.
+  if (a.busy != b.busy) return a.busy < b.busy;
   if (!(a.headroom == b.headroom)) return a.headroom > b.headroom;
   return a.plan < b.plan;
 }
@@ -116,7 +125,7 @@ class Judge : public Walk {
         return;
       }
       ++census.feasible;
-      const Ranked found{plan, judge().time(plan).total().raw() / sequences(plan), usable() - memory.total()};
+      const Ranked found = ranked(plan, judge().time(plan), usable() - memory.total());
       if (leaders.size() == before) {
         leaders.push_back(found);
       } else if (better(found, leaders.back())) {
@@ -135,7 +144,10 @@ class Front : public Walk {
   void operator()(std::size_t layout) {
     each(layout, [&](const Plan& plan) {
       int stage = 0;
-      const Bytes<> total = judge().fullest_memory(plan, stage).total();
+      const MemoryBreakdown<> memory = judge().fullest_memory(plan, stage);
+      const Bytes<> total = memory.total();
+      // No device is large enough for what its host cannot keep.
+      if (estimator().broken_memory(plan, memory, total)) return;
       keep({total, judge().time(plan).total() / ratio(sequences(plan)), plan});
     });
   }
@@ -157,10 +169,7 @@ class Front : public Walk {
 }  // namespace
 
 bool better(const Estimate& a, const Estimate& b) {
-  const auto ranked = [](const Estimate& e) {
-    return Ranked{e.plan, e.step.raw() / sequences(e.plan), e.headroom()};
-  };
-  return better(ranked(a), ranked(b));
+  return better(ranked(a.plan, a.time, a.headroom()), ranked(b.plan, b.time, b.headroom()));
 }
 
 SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::size_t runners_up) {
