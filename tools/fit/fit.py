@@ -163,15 +163,18 @@ def summary(ratio):
     return f"median {np.median(abs(e)):.2%}, p90 {np.percentile(abs(e), 90):.2%}, bias {np.median(e):+.2%}"
 
 
-def left_out(model, theta, jacobian, weights, key):
-    """Each row predicted by a fit that has seen no row of its `key`, and those fits' constants."""
+def left_out(model, theta, jacobian, weights, key, known):
+    """Each row predicted by a fit that has seen no row of its `key`, and those fits' constants. `known`: fits by the
+    rows that they have not seen; a family of one source is fitted once."""
     predicted, constants = np.zeros(len(model.ids)), {}
     names = sorted({r[key] for r in model.rows})
 
     def one(name):
         own = np.array([r[key] == name for r in model.rows])
-        near, _, _, _ = fit(model, theta, weights * ~own, 8, jacobian)
-        return name, own, fit(model, near, weights * ~own, 1)  # with its own differences: some move far
+        if own.tobytes() not in known:
+            near, _, _, _ = fit(model, theta, weights * ~own, 8, jacobian)
+            known[own.tobytes()] = fit(model, near, weights * ~own, 6)  # with differences of its own: some move far
+        return name, own, known[own.tobytes()]
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for name, own, (moved, ratio, _, _) in pool.map(one, names):
@@ -304,13 +307,13 @@ def main():
     print("choosing: groups, mean and largest regret, tau:", regret(model, ratio))
     for p, x in zip(model.parameters, theta):
         print(f"  {p.name}: {model.value(p, x):.4g} (prior {p.prior:.4g})")
-    results = {"in sample": ratio}
+    results, known = {"in sample": ratio}, {}
     by_source = {}
     if not args.quick:
-        results["each source left out"], by_source = left_out(model, theta, jacobian, weights, "source_key")
+        results["each source left out"], by_source = left_out(model, theta, jacobian, weights, "source_key", known)
         print("sources left out:", summary(results["each source left out"][judged]), regret(model, results["each source left out"]))
         if "family" in model.rows[0]:
-            results["each family left out"], _ = left_out(model, theta, jacobian, weights, "family")
+            results["each family left out"], _ = left_out(model, theta, jacobian, weights, "family", known)
             print("families left out:", summary(results["each family left out"][judged]))
     if args.tables:
         from tables import tables
