@@ -95,8 +95,13 @@ OomAnswer oom_answer(const OutOfMemory& message, const Estimator& estimator, con
   const std::vector<TensorMatch> all = tensors_of_all_stages(estimator, plan);
   run.matches = matches_of(message.requested, all);
   if (run.matches.empty()) run.nearest = nearest_to(message.requested, all);
-  if (!message.fragmentation())
-    run.remedies = remedies(estimator, plan, message.shortage().value_or(message.requested), bases);
+  const bool stated = message.capacity && message.outside();
+  const Bytes<> room = stated ? *message.capacity - *message.outside() : run.memory.usable;
+  run.beyond = std::max(bytes(0), run.memory.worst().total() - room);
+  const Bytes<> shortage =
+      message.fragmentation() ? bytes(0) : message.shortage().value_or(message.requested);
+  const Bytes<> needed = std::max(shortage, run.beyond);
+  if (needed > bytes(0)) run.remedies = remedies(estimator, plan, needed, bases);
   return answer;
 }
 

@@ -30,10 +30,15 @@ struct OomAnswer {
     MemoryAccount memory;
     std::vector<TensorMatch> matches;  // of the requested size, those that hold most first
     std::vector<TensorMatch> nearest;  // where none is
-    std::vector<Remedy> remedies;      // empty where fragmentation is the reason
+    /// By how much the account is larger than what the device has for it: the job would stop again.
+    Bytes<> beyond{};
+    /// What frees the shortage and what is beyond; empty where fragmentation alone is the reason.
+    std::vector<Remedy> remedies;
   };
   std::optional<Run> run;
-  bool solved() const { return !run || message.enough_in_pieces() || keeps_training(run->remedies); }
+  bool solved() const {
+    return !run || (message.enough_in_pieces() && run->beyond <= bytes(0)) || keeps_training(run->remedies);
+  }
 };
 
 /// What the caching allocator asks the device for when it has no block for a tensor: what the message prints.

@@ -82,6 +82,9 @@ std::string predicted_lines(const OomAnswer& a) {
     table.row(
         {"at most", format(*m.capacity - *m.outside()), "of the device, what is not PyTorch's taken off"});
   }
+  if (a.run->beyond > bytes(0)) {
+    table.row({"beyond", format(a.run->beyond), "by the account: what makes room has to free that too"});
+  }
   return "plan " + canonical(a.run->plan) + "\n" + table.text();
 }
 
@@ -139,6 +142,7 @@ Json oom_json(const OomAnswer& a, const std::vector<std::string>& assumed) {
   if (a.run) {
     json["plan"] = plan_json(a.run->plan);
     json["predicted_bytes"] = a.run->memory.worst().total().raw();
+    json["beyond_bytes"] = a.run->beyond.raw();
     json["matches"] = matches_json(a.run->matches);
     json["nearest"] = matches_json(a.run->nearest);
   }
