@@ -53,7 +53,8 @@ TEST(MemoryVerdicts, FewRunsThatRanAreSaidNotTo) {
 }
 
 TEST(MemoryVerdicts, OfTheWholeCorpusToo) {
-  if (!std::filesystem::exists(kCorpus)) GTEST_SKIP() << "1,516 runs not judged: " << kCorpus << " is absent";
+  if (!std::filesystem::exists(kCorpus))
+    GTEST_SKIP() << "the runs of the corpus are not judged: " << kCorpus << " is absent";
   const std::vector<JudgedRow> rows = judged(kCorpus);
   EXPECT_LE(share(rows, Verdict::kNo), 0.02);
   EXPECT_LE(share(rows, Verdict::kTight), 0.10);
