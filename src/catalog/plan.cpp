@@ -136,25 +136,35 @@ const char* name(Degree degree) {
 }
 
 std::int32_t degree_of(const Plan& plan, Degree degree) {
-  switch (degree) {
-    case Degree::kDp:
-      return plan.dp;
-    case Degree::kTp:
-      return plan.tp;
-    case Degree::kPp:
-      return plan.pp;
-    case Degree::kCp:
-      return plan.cp;
-    case Degree::kEp:
-      return plan.ep;
-    case Degree::kEtp:
-      return plan.etp;
-    case Degree::kMicroBatch:
-      return plan.micro_batch;
-    case Degree::kInterleave:
-      break;
-  }
-  return plan.interleave;
+  Plan copy = plan;
+  return degree_of(copy, degree);
+}
+
+std::int32_t& degree_of(Plan& plan, Degree degree) {
+  static constexpr std::array<std::int32_t Plan::*, kDegreeCount> kMembers{
+      &Plan::dp, &Plan::tp,  &Plan::pp,          &Plan::cp,
+      &Plan::ep, &Plan::etp, &Plan::micro_batch, &Plan::interleave};
+  return plan.*kMembers[static_cast<std::size_t>(degree)];
+}
+
+std::string words(const DegreeBounds& bounds) {
+  constexpr DegreeBounds kNone;
+  const std::string from = std::to_string(bounds.least), to = std::to_string(bounds.most);
+  if (bounds.most == kNone.most) return "at least " + from;
+  if (bounds.least == bounds.most) return to;
+  return bounds.least == kNone.least ? "at most " + to : "from " + from + " to " + to;
+}
+
+std::optional<std::int32_t>& FixedAxes::told(Degree degree) {
+  static constexpr std::array<std::optional<std::int32_t> FixedAxes::*, kDegreeCount> kMembers{
+      &FixedAxes::dp, &FixedAxes::tp,  &FixedAxes::pp,          &FixedAxes::cp,
+      &FixedAxes::ep, &FixedAxes::etp, &FixedAxes::micro_batch, &FixedAxes::interleave};
+  return this->*kMembers[static_cast<std::size_t>(degree)];
+}
+
+std::optional<std::int32_t> FixedAxes::told(Degree degree) const {
+  FixedAxes copy = *this;
+  return copy.told(degree);
 }
 
 }  // namespace shardplan

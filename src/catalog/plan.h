@@ -108,12 +108,15 @@ inline constexpr std::size_t kDegreeCount = 8;
 /// As its flag: "tp", "micro-batch".
 const char* name(Degree degree);
 std::int32_t degree_of(const Plan& plan, Degree degree);
+std::int32_t& degree_of(Plan& plan, Degree degree);
 
 struct DegreeBounds {
   std::int32_t least = 1, most = std::numeric_limits<std::int32_t>::max();
   bool hold(std::int32_t value) const { return value >= least && value <= most; }
   bool operator==(const DegreeBounds&) const = default;
 };
+/// "at least 2", "from 2 to 8", "1"
+std::string words(const DegreeBounds& bounds);
 
 /// What a person told of a plan. Search fills in the rest; memory takes its documented defaults for it.
 struct FixedAxes {
@@ -128,6 +131,8 @@ struct FixedAxes {
   bool operator==(const FixedAxes&) const = default;
   DegreeBounds& bounds_of(Degree degree) { return bounds[static_cast<std::size_t>(degree)]; }
   const DegreeBounds& bounds_of(Degree degree) const { return bounds[static_cast<std::size_t>(degree)]; }
+  std::optional<std::int32_t>& told(Degree degree);
+  std::optional<std::int32_t> told(Degree degree) const;
 };
 
 /// The fewest micro-batches with which a schedule runs as drawn. DualPipe fills from both ends.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <type_traits>
+#include <utility>
 
 namespace shardplan {
 namespace {
@@ -35,6 +36,33 @@ TEST(Recompute, RefusesWhatMeansNothing) {
                            "uniform:0", "mlp,", "mlp,,moe", "selective,mlp", "mlp moe"}) {
     EXPECT_FALSE(recompute_named(text).has_value()) << text;
   }
+}
+
+TEST(Degree, OfAPlanAndToldOfOne) {
+  Plan plan;
+  FixedAxes fixed;
+  for (std::size_t i = 0; i < kDegreeCount; ++i) {
+    const auto degree = static_cast<Degree>(i), next = static_cast<Degree>((i + 1) % kDegreeCount);
+    degree_of(plan, degree) = 7;
+    EXPECT_EQ(degree_of(std::as_const(plan), degree), 7) << name(degree);
+    EXPECT_EQ(degree_of(std::as_const(plan), next), 1) << name(degree);
+    degree_of(plan, degree) = 1;
+    fixed.told(degree) = 7;
+    EXPECT_EQ(std::as_const(fixed).told(degree), 7) << name(degree);
+    EXPECT_FALSE(std::as_const(fixed).told(next)) << name(degree);
+    fixed.told(degree).reset();
+  }
+  degree_of(plan, Degree::kMicroBatch) = 3;
+  fixed.told(Degree::kInterleave) = 5;
+  EXPECT_EQ(plan.micro_batch, 3);
+  EXPECT_EQ(fixed.interleave, 5);
+}
+
+TEST(Degree, BoundsInWords) {
+  EXPECT_EQ(words({2, 8}), "from 2 to 8");
+  EXPECT_EQ(words({2, DegreeBounds{}.most}), "at least 2");
+  EXPECT_EQ(words({1, 8}), "at most 8");
+  EXPECT_EQ(words({4, 4}), "4");
 }
 
 TEST(Offload, NamesReadBack) {

@@ -155,7 +155,7 @@ void Estimator::add_chunk_times(const PipelineShape& shape, std::size_t kind, co
   const double weight = splits ? value_of(l.gemm_weight) : 0;
   const ChunkTimes one{value_of(l.forward_pass()), value_of(l.backward_pass()) - weight, weight};
   for (std::size_t c = 0; c < chunks.size(); ++c) {
-    const LayerRange& range = shape.profiles[shape.profile_of_chunk[c]].range;
+    const LayerRange& range = shape.profiles[shape.profile_of_chunk[c]];
     const double layers = d(kinds_.count(kind, range.first, range.last) +
                             (c + 1 == chunks.size() ? prediction_layers(kind) : 0));
     chunks[c].forward += layers * one.forward;

@@ -32,9 +32,8 @@ PipelineShape pipeline_shape(const LayerKinds& kinds, const Plan& plan) {
   for (std::int64_t chunk = 0; chunk < all_chunks(plan); ++chunk) {
     const LayerRange range = chunk_layers(layers, plan, chunk);
     auto found = std::find_if(shape.profiles.begin(), shape.profiles.end(),
-                              [&](const auto& profile) { return alike(kinds, profile.range, range); });
-    if (found == shape.profiles.end()) found = shape.profiles.insert(found, {range, 0});
-    ++found->chunks;
+                              [&](const auto& profile) { return alike(kinds, profile, range); });
+    if (found == shape.profiles.end()) found = shape.profiles.insert(found, range);
     shape.profile_of_chunk.push_back(static_cast<std::uint16_t>(found - shape.profiles.begin()));
   }
   for (int stage = 0; stage < plan.pp; ++stage) {

@@ -17,11 +17,7 @@
 namespace shardplan {
 
 struct PipelineShape {
-  struct Profile {
-    LayerRange range;         // of the first chunk that has it
-    std::int64_t chunks = 0;  // that have it
-  };
-  std::vector<Profile> profiles;
+  std::vector<LayerRange> profiles;  // each the layers of the first chunk that has it
   std::vector<std::uint16_t> profile_of_chunk;
   /// Of the stages that hold alike chunks and neither end of the model, the first, and both ends: a later
   /// stage has no more micro-batches in flight.

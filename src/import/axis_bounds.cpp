@@ -5,11 +5,11 @@
 
 #include "import/flag_reader.h"
 #include "import/json_text.h"
+#include "import/limits.h"
 
 namespace shardplan {
 namespace {
 
-constexpr std::int64_t kDegreeMax = 1 << 24;
 constexpr std::array kDegrees{Degree::kDp, Degree::kTp,  Degree::kPp,         Degree::kCp,
                               Degree::kEp, Degree::kEtp, Degree::kMicroBatch, Degree::kInterleave};
 
@@ -64,12 +64,6 @@ std::optional<Error> read_pairs(const char* flag, const std::optional<std::strin
   return std::nullopt;
 }
 
-std::optional<std::int32_t> told(const FixedAxes& axes, Degree degree) {
-  const std::array<std::optional<std::int32_t>, kDegreeCount> values{
-      axes.dp, axes.tp, axes.pp, axes.cp, axes.ep, axes.etp, axes.micro_batch, axes.interleave};
-  return values[static_cast<std::size_t>(degree)];
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> read_bounds(const BoundTexts& texts, FixedAxes& axes) {
@@ -95,18 +89,15 @@ Result<std::vector<std::string>> read_bounds(const BoundTexts& texts, FixedAxes&
   for (const Degree degree : kDegrees) {
     const DegreeBounds& bounds = axes.bounds_of(degree);
     if (bounds == kNone) continue;
-    const std::string axis = name(degree), from = std::to_string(bounds.least),
-                      to = std::to_string(bounds.most);
-    const std::string range = bounds.most == kNone.most     ? "at least " + from
-                              : bounds.least == bounds.most ? to
-                              : bounds.least == kNone.least ? "at most " + to
-                                                            : "from " + from + " to " + to;
+    const std::string axis = name(degree), range = words(bounds);
     if (bounds.least > bounds.most) {
-      return Error{"bad_value", axis + " cannot be at least " + from + " and at most " + to,
+      return Error{"bad_value",
+                   axis + " cannot be at least " + std::to_string(bounds.least) + " and at most " +
+                       std::to_string(bounds.most),
                    texts.forbid && bounds.most == 1 ? "--min, --forbid" : "--min, --max",
                    "a least value that is no more than the most", ""};
     }
-    if (const auto value = told(axes, degree)) {
+    if (const auto value = axes.told(degree)) {
       if (bounds.hold(*value)) continue;  // a bound that says nothing more
       return Error{"bad_value",
                    axis + " is told to be " + std::to_string(*value) + ", which its bounds exclude",

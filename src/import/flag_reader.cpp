@@ -9,7 +9,6 @@ namespace shardplan {
 namespace {
 
 constexpr double kBillion = 1e9, kGiB = 1073741824.0, kGB = 1e9, kMicro = 1e-6, kTera = 1e12;
-constexpr std::int64_t kDegreeMax = 1 << 24;
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "reason/axes.h"
 
 #include <algorithm>
+#include <array>
 
 #include "estimate/axis_bandwidth.h"
 #include "reason/time_groups.h"
@@ -12,6 +13,12 @@ namespace {
 /// Where nothing hides an axis, its traffic is held against this share of compute.
 constexpr double kExposedShare = 0.1;
 constexpr std::array kAxisOrder{Axis::kData, Axis::kTensor, Axis::kPipeline, Axis::kContext, Axis::kExpert};
+
+Degree degree_of(Axis axis) {
+  static constexpr std::array<Degree, kAxisCount> kDegrees{Degree::kTp, Degree::kCp, Degree::kEp, Degree::kDp,
+                                                           Degree::kPp};
+  return kDegrees[static_cast<std::size_t>(axis)];
+}
 
 bool hides(Axis axis) { return axis == Axis::kData || axis == Axis::kContext; }
 
@@ -59,38 +66,6 @@ std::string next_tier_reason(const Cluster& cluster, std::size_t tier, const Axi
   return "; tier " + cluster.tiers[tier + 1].name + " has " + format(next) + ", too little for it";
 }
 
-std::int32_t& degree_of(Plan& plan, Axis axis) {
-  switch (axis) {
-    case Axis::kTensor:
-      return plan.tp;
-    case Axis::kContext:
-      return plan.cp;
-    case Axis::kExpert:
-      return plan.ep;
-    case Axis::kPipeline:
-      return plan.pp;
-    case Axis::kData:
-      break;
-  }
-  return plan.dp;
-}
-
-std::optional<std::int32_t>& told(FixedAxes& fixed, Axis axis) {
-  switch (axis) {
-    case Axis::kTensor:
-      return fixed.tp;
-    case Axis::kContext:
-      return fixed.cp;
-    case Axis::kExpert:
-      return fixed.ep;
-    case Axis::kPipeline:
-      return fixed.pp;
-    case Axis::kData:
-      break;
-  }
-  return fixed.dp;
-}
-
 double per_sequence(const Estimate& e) {
   return e.step.raw() / (static_cast<double>(e.plan.dp) * e.plan.micro_batch * e.plan.grad_accumulation);
 }
@@ -115,34 +90,18 @@ std::optional<NearestMiss> closest_with(const Estimator& estimator, FixedAxes fi
   std::optional<NearestMiss> closest;
   for (const std::int64_t n : divisors(estimator.question().cluster.gpus)) {
     if (n == 1) continue;
-    told(fixed, axis) = static_cast<std::int32_t>(n);
+    fixed.told(degree_of(axis)) = static_cast<std::int32_t>(n);
     const auto miss = search(estimator, fixed, 0).census.nearest_miss;
     if (miss && (!closest || miss->shortfall < closest->shortfall)) closest = miss;
   }
   return closest;
 }
 
-Degree bounded(Axis axis) {
-  switch (axis) {
-    case Axis::kTensor:
-      return Degree::kTp;
-    case Axis::kContext:
-      return Degree::kCp;
-    case Axis::kExpert:
-      return Degree::kEp;
-    case Axis::kPipeline:
-      return Degree::kPp;
-    case Axis::kData:
-      break;
-  }
-  return Degree::kDp;
-}
-
 std::string illegal_reason(const Estimator& estimator, Plan plan, Axis axis) {
   const std::int64_t gpus = estimator.question().cluster.gpus;
   if (gpus == 1) return "there is one GPU";
   const auto smallest = static_cast<std::int32_t>(divisors(gpus)[1]);
-  degree_of(plan, axis) = smallest;
+  degree_of(plan, degree_of(axis)) = smallest;
   if (axis != Axis::kExpert && axis != Axis::kData && plan.dp % smallest == 0) plan.dp /= smallest;
   const auto violation = estimator.space().violation(plan);
   return "no legal plan uses it" + (violation ? ": " + violation->where : "");
@@ -150,9 +109,8 @@ std::string illegal_reason(const Estimator& estimator, Plan plan, Axis axis) {
 
 std::string unused_reason(const Estimator& estimator, const FixedAxes& fixed, Axis axis,
                           const SearchResult& result) {
-  FixedAxes copy = fixed;
-  if (told(copy, axis)) return "told to be 1";
-  if (fixed.bounds_of(bounded(axis)).most == 1) return "bounded to 1";
+  if (fixed.told(degree_of(axis))) return "told to be 1";
+  if (fixed.bounds_of(degree_of(axis)).most == 1) return "bounded to 1";
   const Estimate& best = *result.best;
   const auto with = std::find_if(result.leaders.begin(), result.leaders.end(),
                                  [&](const Plan& leader) { return degree(leader, axis) > 1; });
@@ -173,10 +131,7 @@ std::string unused_reason(const Estimator& estimator, const FixedAxes& fixed, Ax
 
 }  // namespace
 
-std::int64_t degree(const Plan& plan, Axis axis) {
-  Plan copy = plan;
-  return degree_of(copy, axis);
-}
+std::int64_t degree(const Plan& plan, Axis axis) { return degree_of(plan, degree_of(axis)); }
 
 std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimate& best) {
   const Cluster& cluster = estimator.question().cluster;
