@@ -1,0 +1,236 @@
+#include "import/question_plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "import/defaults.h"
+#include "import/json_text.h"
+#include "import/question_options.h"
+
+namespace shardplan {
+namespace {
+
+using Spec = QuestionSpec;
+
+/// What people type and no estimate models yet is refused as such, not as a slip of spelling.
+void refuse_unmodelled(FlagReader& flags) {
+  for (const Precision p : {Precision::kFp32, Precision::kTf32, Precision::kInt8}) {
+    if (!flags.told(&Spec::precision) || name_key(*flags.text(&Spec::precision)) != name(p)) continue;
+    flags.fail(&Spec::precision, "unsupported", std::string("training in ") + name(p) + " is not modelled",
+               "one of bf16, fp16, fp8, mxfp8, fp8-blockwise, nvfp4");
+  }
+}
+
+/// "full:4", "moe_act,layernorm": what is wrong with a spelling, and the nearest that is right.
+std::optional<Recompute> read_recompute(FlagReader& flags) {
+  if (!flags.told(&Spec::recompute)) return std::nullopt;
+  const std::string key = name_key(*flags.text(&Spec::recompute));
+  if (const auto named = recompute_named(key)) return named;
+  if (key.starts_with("full:") || key.starts_with("uniform:")) {
+    flags.fail(&Spec::recompute, "bad_value", quoted_flag_text(key) + " names no whole number of layers",
+               "full:N recomputes the first N layers of each chunk, uniform:N all layers in groups of N");
+    return std::nullopt;
+  }
+  std::vector<std::string> names{"none", "selective", "full"};
+  const bool list = key.find(',') != std::string::npos;
+  if (list) names.clear();
+  for (int i = 0; i < kModuleCount; ++i) names.emplace_back(name(static_cast<Module>(1 << i)));
+  std::string expected, wrong = key;
+  for (const std::string& known : names) expected += (expected.empty() ? "" : ", ") + known;
+  for (std::size_t from = 0; list && from <= key.size();) {
+    const std::size_t comma = std::min(key.find(',', from), key.size());
+    wrong = key.substr(from, comma - from);
+    if (!module_named(wrong)) break;
+    from = comma + 1;
+  }
+  flags.fail(&Spec::recompute, "unknown_name", quoted_flag_text(wrong) + " is not one of its values",
+             list ? "names of " + expected + ", joined by commas"
+                  : "one of " + expected + ", full:N, uniform:N; module names can be joined by commas",
+             nearest_name(wrong, names));
+  return std::nullopt;
+}
+
+bool has_module(const Model& model, Module module) {
+  return std::any_of(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
+    const auto* moe = std::get_if<MoeMlp>(&layer.mlp);
+    switch (module) {
+      case Module::kLayerNorm:
+        return true;
+      case Module::kMlaUpProjection:
+        return std::holds_alternative<LatentAttention>(layer.mixer);
+      case Module::kMlp:
+        return std::holds_alternative<DenseMlp>(layer.mlp);
+      case Module::kMoe:
+      case Module::kMoeActivation:
+        return moe != nullptr;
+      case Module::kSharedExperts:
+        return moe != nullptr && moe->shared_width > 0;
+      case Module::kCoreAttention:
+        break;
+    }
+    return true;
+  });
+}
+
+void check_schedule(FlagReader& flags, const FixedAxes& axes) {
+  if (!axes.schedule || !axes.interleave) return;
+  if ((*axes.schedule == Schedule::kInterleaved) == (*axes.interleave > 1)) return;
+  flags.fail(&Spec::interleave, "conflict",
+             std::string("schedule ") + name(*axes.schedule) + " with interleave " +
+                 std::to_string(*axes.interleave),
+             "--schedule interleaved with --interleave 2 or more, or neither");
+}
+
+// What `memory` takes for what is not told
+// --------------------------------------------------------------------
+
+std::optional<Error> take_degrees(const Question& q, MemoryPlan& result) {
+  Plan& p = result.plan;
+  std::string ones;
+  const auto degree = [&](const char* axis, const std::optional<std::int32_t>& told) {
+    if (!told) ones += (ones.empty() ? "" : ", ") + std::string(axis);
+    return told.value_or(1);
+  };
+  p.tp = degree("tp", q.fixed.tp);
+  p.pp = degree("pp", q.fixed.pp);
+  p.cp = degree("cp", q.fixed.cp);
+  p.ep = degree("ep", q.fixed.ep);
+  p.etp = degree("etp", q.fixed.etp);
+  if (!ones.empty()) result.assumed.push_back(ones + " not told: 1");
+  const std::int64_t replicas = q.cluster.gpus / (std::int64_t{p.tp} * p.pp * p.cp);
+  p.dp = q.fixed.dp.value_or(static_cast<std::int32_t>(replicas));
+  if (!q.fixed.dp) result.assumed.push_back("dp " + std::to_string(replicas) + ": the GPUs that remain");
+  if (p.gpus() == q.cluster.gpus) return std::nullopt;
+  return Error{"not_divisible",
+               "dp " + std::to_string(p.dp) + " x tp " + std::to_string(p.tp) + " x pp " +
+                   std::to_string(p.pp) + " x cp " + std::to_string(p.cp) + " is not " +
+                   std::to_string(q.cluster.gpus) + " GPUs",
+               "--gpus", std::to_string(p.gpus()), ""};
+}
+
+void take_zero_stage(const Question& q, MemoryPlan& result) {
+  Plan& p = result.plan;
+  if (std::int64_t{p.dp} * p.cp == 1) {
+    result.assumed.emplace_back("one replica: ZeRO has nothing to shard over");
+    return;
+  }
+  std::int8_t stage = kMemoryZeroStage;
+  while (stage > 0 && !q.framework.zero[static_cast<std::size_t>(stage)].allowed) --stage;
+  p.zero_stage = q.fixed.zero_stage.value_or(stage);
+  if (q.fixed.zero_stage) return;
+  result.assumed.push_back("ZeRO stage " + std::to_string(stage) + ": the fullest sharding that " +
+                           q.framework.name + " has");
+}
+
+void take_pipeline(const Question& q, MemoryPlan& result) {
+  Plan& p = result.plan;
+  const bool interleaved = q.fixed.schedule == Schedule::kInterleaved;
+  p.interleave = q.fixed.interleave.value_or(interleaved ? kInterleavedChunks : 1);
+  if (interleaved && !q.fixed.interleave) {
+    result.assumed.push_back("interleave " + std::to_string(kInterleavedChunks));
+  }
+  p.schedule = q.fixed.schedule.value_or(p.interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
+  if (p.pp > 1 && !q.fixed.schedule) result.assumed.push_back(std::string("schedule ") + name(p.schedule));
+}
+
+std::optional<Error> take_batch(const Question& q, MemoryPlan& result) {
+  Plan& p = result.plan;
+  p.micro_batch = q.fixed.micro_batch.value_or(kMemoryMicroBatch);
+  if (!q.fixed.micro_batch) result.assumed.push_back("micro-batch " + std::to_string(kMemoryMicroBatch));
+  if (q.workload.global_batch == 0) {
+    p.grad_accumulation = filling_micro_batches(p);
+    result.assumed.emplace_back(p.schedule == Schedule::kDualPipe
+                                    ? "twice as many micro-batches as pipeline stages, the fewest of dualpipe"
+                                    : "as many micro-batches as pipeline stages");
+    return std::nullopt;
+  }
+  const std::int64_t each = std::int64_t{p.dp} * p.micro_batch;
+  if (q.workload.global_batch % each != 0) {
+    return Error{"not_divisible",
+                 "global batch " + std::to_string(q.workload.global_batch) +
+                     " is not a multiple of dp x micro-batch = " + std::to_string(each),
+                 "--global-batch", "a multiple of " + std::to_string(each), ""};
+  }
+  p.grad_accumulation = static_cast<std::int32_t>(q.workload.global_batch / each);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void check_recompute(FlagReader& flags, const Question& q) {
+  if (!q.fixed.recompute) return;
+  const Recompute& recompute = *q.fixed.recompute;
+  const auto layers = static_cast<std::int64_t>(q.model.layers.size());
+  if (recompute.whole_layers() && recompute.layers > layers) {
+    flags.fail(&Spec::recompute, "out_of_range",
+               name(recompute) + " of the " + std::to_string(layers) + " layers of " + q.model.name,
+               "at most " + std::to_string(layers) + " layers");
+  }
+  if (recompute == Recompute::kSelective) return;
+  std::string available;
+  const Module* missing = nullptr;
+  static constexpr std::array kModules{Module::kCoreAttention,   Module::kMoeActivation, Module::kLayerNorm,
+                                       Module::kMlaUpProjection, Module::kMlp,           Module::kMoe,
+                                       Module::kSharedExperts};
+  for (const Module& module : kModules) {
+    if (has_module(q.model, module)) {
+      available += (available.empty() ? "" : ", ") + std::string(name(module));
+    } else if (recompute.has(module) && missing == nullptr) {
+      missing = &module;
+    }
+  }
+  if (missing == nullptr) return;
+  flags.fail(&Spec::recompute, "unsupported", q.model.name + " has no " + name(*missing) + " to recompute",
+             "modules that it has: " + available);
+}
+
+Result<FixedAxes> parse_axes(const QuestionSpec& spec) {
+  FlagReader flags(spec);
+  FixedAxes axes;
+  axes.dp = flags.degree(&Spec::dp);
+  axes.tp = flags.degree(&Spec::tp);
+  axes.pp = flags.degree(&Spec::pp);
+  axes.cp = flags.degree(&Spec::cp);
+  axes.ep = flags.degree(&Spec::ep);
+  axes.etp = flags.degree(&Spec::etp);
+  axes.micro_batch = flags.degree(&Spec::micro_batch);
+  axes.interleave = flags.degree(&Spec::interleave);
+  if (const auto stage = flags.integer(&Spec::zero, 0, 3)) axes.zero_stage = static_cast<std::int8_t>(*stage);
+  refuse_unmodelled(flags);
+  axes.recompute = read_recompute(flags);
+  axes.schedule = flags.choice(&Spec::schedule, {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
+                                                 Schedule::kZbH1, Schedule::kZbV, Schedule::kDualPipe});
+  axes.sequence_parallel = flags.boolean(&Spec::sp);
+  axes.offload = read_offload(flags);
+  if (const auto ranks = flags.integer(&Spec::shard_group, 2, kGpusMax))
+    axes.shard_group = static_cast<std::int32_t>(*ranks);
+  check_schedule(flags, axes);
+  if (flags.error()) return *flags.error();
+  return axes;
+}
+
+Result<MemoryPlan> default_memory_plan(const Question& q) {
+  MemoryPlan result;
+  const auto wrong_degrees = take_degrees(q, result);
+  if (wrong_degrees) return *wrong_degrees;
+  take_zero_stage(q, result);
+  take_pipeline(q, result);
+  const auto wrong_batch = take_batch(q, result);
+  if (wrong_batch) return *wrong_batch;
+  Plan& p = result.plan;
+  p.recompute = q.fixed.recompute.value_or(Recompute::kNone);
+  if (!q.fixed.recompute) result.assumed.emplace_back("recompute none");
+  const std::int64_t chunks = std::int64_t{p.pp} * p.interleave;
+  const std::int64_t longest = (static_cast<std::int64_t>(q.model.layers.size()) + chunks - 1) / chunks;
+  if (p.recompute.layers > longest) {
+    result.assumed.push_back("recompute " + name(p.recompute) + " takes in whole chunks: the longest has " +
+                             std::to_string(longest) + " layers");
+  }
+  p.offload = q.fixed.offload.value_or(0);
+  p.shard_group = q.fixed.shard_group.value_or(0);
+  p.sequence_parallel = q.fixed.sequence_parallel.value_or(p.tp > 1);
+  if (p.tp > 1 && !q.fixed.sequence_parallel) result.assumed.emplace_back("sequence parallelism with tp > 1");
+  return result;
+}
+
+}  // namespace shardplan

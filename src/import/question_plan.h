@@ -1,0 +1,15 @@
+// What was told of a plan, and one plan for `memory` (parse_axes() and default_memory_plan() of question.h).
+// Private to import/: question.cpp calls what is declared here once the model is known.
+//
+//   check_recompute(flags, q);   // --recompute moe of a dense model is refused
+#pragma once
+
+#include "import/flag_reader.h"
+
+namespace shardplan {
+
+/// The model must have what is to be recomputed: a run that named it otherwise would not start, or save
+/// nothing.
+void check_recompute(FlagReader& flags, const Question& q);
+
+}  // namespace shardplan

@@ -1,0 +1,18 @@
+// Flags of the training step: sequence, batch, precision, optimizer, and how activations are counted.
+// Private to import/: question.cpp calls these in its order.
+//
+//   read_workload(flags, Purpose::kPlan, q);   // --seq 8192 --global-batch 4Mtok --precision fp8
+//
+// Not here: what changes a step besides (question_options.h), the degrees of a plan (question_plan.h).
+#pragma once
+
+#include "import/flag_reader.h"
+
+namespace shardplan {
+
+/// Once the cluster and the told degrees are known: a batch that is not told is one that they divide.
+void read_workload(FlagReader& flags, Purpose purpose, Question& q);
+/// --activations, once all is known that the closed forms may not know.
+void read_activation_model(FlagReader& flags, Purpose purpose, Question& q);
+
+}  // namespace shardplan
