@@ -28,10 +28,16 @@ Result<std::string> standard_input() {
   return text;
 }
 
-/// A file where there is one of that name, else the text itself.
+/// No message is one word with a slash or the ending of a file.
+bool looks_like_a_path(const std::string& typed) {
+  if (typed.empty() || typed.find_first_of(" \t\r\n") != std::string::npos) return false;
+  return typed.find('/') != std::string::npos || typed.ends_with(".log") || typed.ends_with(".txt");
+}
+
+/// A file where there is one of that name or where it is meant to be one, else the text itself.
 Result<OutOfMemory> message_of(const std::string& typed) {
   std::error_code none;
-  const bool file = typed != "-" && std::filesystem::exists(typed, none);
+  const bool file = typed != "-" && (std::filesystem::exists(typed, none) || looks_like_a_path(typed));
   if (typed != "-" && !file) return read_out_of_memory(typed, "oom");
   const Result<std::string> text = file ? read_text_file(typed, kLogBytesMax) : standard_input();
   if (!text) return text.error();

@@ -27,6 +27,18 @@ std::string wrong_name(const std::string& list, const std::vector<std::string>& 
   return list;
 }
 
+/// The first name that a list joined by commas holds twice.
+std::optional<std::string> repeated_name(const std::string& list) {
+  std::vector<std::string> seen;
+  for (std::size_t from = 0; from <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', from), list.size());
+    seen.push_back(list.substr(from, comma - from));
+    if (std::find(seen.begin(), seen.end() - 1, seen.back()) != seen.end() - 1) return seen.back();
+    from = comma + 1;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> adapter_names() {
   std::vector<std::string> names{"attention", "mlp", "all-linear"};
   for (int i = 0; i < kAdapterTargetCount; ++i) names.emplace_back(name(static_cast<AdapterTarget>(1 << i)));
@@ -142,7 +154,12 @@ void read_tensor_overlap(FlagReader& flags, Question& q) {
 std::optional<std::uint8_t> read_offload(FlagReader& flags) {
   if (!flags.told(&Spec::offload)) return std::nullopt;
   const std::string key = name_key(*flags.text(&Spec::offload));
-  if (const auto named = offload_named(key)) return named;
+  const auto named = offload_named(key);
+  if (const auto twice = named ? repeated_name(key) : std::nullopt) {
+    flags.fail(&Spec::offload, "conflict", *twice + " is named twice", "each of them once");
+    return std::nullopt;
+  }
+  if (named) return named;
   std::vector<std::string> names;
   for (int i = 0; i < kOffloadCount; ++i) names.emplace_back(name(static_cast<Offload>(1 << i)));
   const std::string wrong = wrong_name(key, names);

@@ -57,6 +57,9 @@ TEST(QuestionOptions, Adapters) {
 TEST(QuestionOptions, OffloadAndShardGroup) {
   EXPECT_EQ(code_at({{"--offload", "optimiser"}}), "--offload unknown_name");
   EXPECT_EQ(question({{"--offload", "none"}}).fixed.offload, 0);
+  const Error twice = error_of({{"--offload", "activations,optimizer,activations"}});
+  EXPECT_EQ(twice.where + " " + twice.code, "--offload conflict");
+  EXPECT_EQ(twice.message, "activations is named twice");
   // No device of this catalog has a link to its host.
   EXPECT_EQ(code_at({{"--offload", "activations"}}), "--offload unsupported");
   EXPECT_EQ(question({{"--shard-group", "8"}}).fixed.shard_group, 8);

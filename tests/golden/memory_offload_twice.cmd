@@ -1,0 +1,1 @@
+shardplan memory --preset llama2-13b --gpu a100-80gb-sxm --gpus 8 --framework deepspeed --offload optimizer,optimizer

@@ -1,0 +1,1 @@
+shardplan oom /nonexistent-file
