@@ -132,6 +132,14 @@ void take_kernels(const std::string& library, CollectiveRun& run) {
   run.question.scope = {run.kernels.empty(), !run.kernels.empty()};
 }
 
+/// A cell that holds no positive number, and where it stands: cells hold no line ends.
+std::string no_number(const CsvRow& row, const char* column, const char* what) {
+  const std::string line = "line " + std::to_string(row.number + 2) + ": ";
+  const std::string& text = row[column];
+  return line +
+         (text.empty() ? std::string("no ") + what : std::string(column) + " \"" + text + "\" is no " + what);
+}
+
 std::optional<std::string> set_apart(const CsvRow& row) {
   if (row["clean"] == "0") return "its source or its shape marks it as anomalous";
   if (row["tuned"] == "1") return "algorithm or channels were forced by hand";
@@ -150,8 +158,8 @@ Result<CollectiveRun> read_collective_run(const CsvRow& row, const Catalog& cata
   if (!collective) return skip("no collective named \"" + row["collective"] + "\"");
   q.collective = *collective;
   const auto size = parse_number(row["bytes"]), time = parse_number(row["time_us"]);
-  if (!size || !kMessageLimits.hold(*size)) return skip("no size");
-  if (!time || !(*time > 0)) return skip("no time");
+  if (!size || !kMessageLimits.hold(*size)) return skip(no_number(row, "bytes", "size in bytes"));
+  if (!time || !(*time > 0)) return skip(no_number(row, "time_us", "positive time"));
   const Device* device = device_in(row["hardware"], catalog);
   if (device == nullptr) return skip("no GPU is known in \"" + row["hardware"] + "\"");
   Result<Cluster> cluster = cluster_of(row, *device, catalog, run);

@@ -62,7 +62,13 @@ TEST(CollectiveRun, WhatCannotBeToldIsSkippedWithItsReason) {
   EXPECT_NE(reason("s,x,H100,2,8,16,string,all_reduce,8,13,nccl,torch,1,0\n").find("string"),
             std::string::npos);
   EXPECT_NE(reason("s,x,H100,2,8,16,,all_reduce,8,13,nccl,torch,1,0\n").find("not told"), std::string::npos);
-  EXPECT_NE(reason("s,x,H100,1,8,8,NVLink,all_reduce,8,-1,nccl,torch,1,0\n").find("time"), std::string::npos);
+  for (const char* time : {"-1", "0", "nan", "12us"}) {
+    EXPECT_EQ(reason(std::string("s,x,H100,1,8,8,NVLink,all_reduce,8,") + time + ",nccl,torch,1,0\n"),
+              std::string("line 2: time_us \"") + time + "\" is no positive time");
+  }
+  EXPECT_EQ(reason("s,x,H100,1,8,8,NVLink,all_reduce,8,,nccl,torch,1,0\n"), "line 2: no positive time");
+  EXPECT_EQ(reason("s,x,H100,1,8,8,NVLink,all_reduce,8KiB,13,nccl,torch,1,0\n"),
+            "line 2: bytes \"8KiB\" is no size in bytes");
   EXPECT_NE(reason("s,x,H100,1,8,8,NVLink,shuffle,8,13,nccl,torch,1,0\n").find("shuffle"), std::string::npos);
   EXPECT_NE(reason("s,x,H100,2,4,16,IB NDR,all_reduce,8,13,nccl,torch,1,0\n").find("same number"),
             std::string::npos);
