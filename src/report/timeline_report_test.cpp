@@ -56,6 +56,14 @@ TEST(TimelineTrace, HoldsEveryEventWithinTheStep) {
   EXPECT_EQ(trace["otherData"]["simulated_step_s"], line.simulated.raw());
 }
 
+TEST(TimelineTrace, ItsSizeIsKnownBefore) {
+  for (const std::int32_t micro_batches : {64, 512}) {
+    const StepTimeline line = line_of(Schedule::kZbH1, micro_batches);
+    const double size = static_cast<double>(trace_of(line, "").size());
+    EXPECT_NEAR(estimated_trace_bytes(line) / size, 1, 0.05) << micro_batches;
+  }
+}
+
 TEST(TimelineTrace, WorkOfAStreamDoesNotOverlap) {
   const Json trace = Json::parse(trace_of(line_of(Schedule::kZbH1, 64), ""));
   std::map<std::pair<int, int>, std::vector<std::pair<std::int64_t, std::int64_t>>> streams;  // ns

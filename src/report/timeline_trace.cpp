@@ -84,6 +84,18 @@ void write_names(const StepTimeline& line, std::string& out) {
 
 }  // namespace
 
+double estimated_trace_bytes(const StepTimeline& line) {
+  constexpr double kSampled = 1000;
+  double events = 0, sampled = 0;
+  std::string text;
+  line.for_each([&](const StepEvent& e) {
+    if (++events > kSampled) return;
+    write_event(e, text);
+    ++sampled;
+  });
+  return sampled > 0 ? static_cast<double>(text.size()) * events / sampled : 0;
+}
+
 bool write_trace(const StepTimeline& line, const std::string& title, const TextSink& sink) {
   Parts parts(sink);
   fmt::format_to(

@@ -17,6 +17,9 @@ namespace shardplan {
 /// Takes the next part of a text; false when it could not.
 using TextSink = std::function<bool(std::string_view)>;
 
+/// How large the file will be, from its number of events and the size of the first of them.
+double estimated_trace_bytes(const StepTimeline& line);
+
 bool write_trace(const StepTimeline& line, const std::string& title, const TextSink& sink);
 
 }  // namespace shardplan
