@@ -70,11 +70,6 @@ std::string sharded_words(const Framework::Sharding& s) {
   return text.empty() ? "nothing" : text;
 }
 
-Json source_json(const Source& s) {
-  return {{"kind", name(s.kind)}, {"id", s.id},     {"title", s.title},
-          {"ref", s.ref},         {"date", s.date}, {"note", s.note}};
-}
-
 std::string source_text(const Source& s) {
   std::string text = label(s);
   if (!s.ref.empty()) text += ", " + s.ref;

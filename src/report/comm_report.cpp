@@ -207,6 +207,21 @@ Json switches_json(const std::vector<CommSwitch>& switches) {
   return list;
 }
 
+/// The links as they were told or found, innermost first.
+Json links_json(const Cluster& cluster) {
+  Json links = Json::array();
+  for (const Tier& tier : cluster.tiers) {
+    links.push_back({{"tier", tier.name},
+                     {"joined_gpus", tier.size},
+                     {"bandwidth_bytes_per_s", tier.bandwidth.value.raw()},
+                     {"bandwidth_source", source_json(tier.bandwidth.source)},
+                     {"latency_s", tier.latency.value.raw()},
+                     {"latency_source", source_json(tier.latency.source)},
+                     {"oversubscription", tier.oversubscription.value.raw()}});
+  }
+  return links;
+}
+
 Json way_json(const CommWay<>& way) {
   Json parts = Json::array();
   for (const CommPart<>& p : way.parts) {
@@ -264,6 +279,7 @@ Json comm_json(const CommAnswer& a) {
             {"required_bandwidth_without_latency_bytes_per_s", optional_json(best.required_without_latency)},
             {"flat_over_best", a.flat_over_best.raw()},
             {"saved_s", a.saved.raw()}};
+  json["links"] = links_json(a.question.cluster);
   json["ways"] = Json::array();
   for (const CommWay<>& way : a.cost.ways) json["ways"].push_back(way_json(way));
   if (a.question.cluster.collectives) {

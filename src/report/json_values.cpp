@@ -9,6 +9,11 @@ Json optional_rate(const std::optional<BytesPerSecond<>>& b) { return b ? Json(b
 
 }  // namespace
 
+Json source_json(const Source& s) {
+  return {{"kind", name(s.kind)}, {"id", s.id},     {"title", s.title},
+          {"ref", s.ref},         {"date", s.date}, {"note", s.note}};
+}
+
 Json plan_json(const Plan& p) {
   Json json{{"dp", p.dp},
             {"tp", p.tp},

@@ -13,6 +13,7 @@ using Json = nlohmann::ordered_json;
 
 inline constexpr int kSchemaVersion = 1;
 
+Json source_json(const Source& source);
 Json plan_json(const Plan& plan);
 Json model_json(const Model& model, double state_parameters);
 /// Of the fullest stage, with all of them in by_stage.
