@@ -104,6 +104,17 @@ TEST(Binding, ASlowNetworkIsNamedByItsTier) {
   EXPECT_EQ(Asked(spec).answer.binding.kind, "link:node");
 }
 
+TEST(Binding, KindsAreWordsInASentence) {
+  EXPECT_EQ(kind_words("link:network"), "the network");
+  EXPECT_EQ(kind_words("link:node"), "the node's link");
+  EXPECT_EQ(kind_words("hbm_bandwidth"), "HBM bandwidth");
+  EXPECT_EQ(kind_words("compute"), "compute");
+  QuestionSpec spec = gpt175("64");
+  spec.tp = "8";
+  spec.bw_intra = "10";
+  EXPECT_TRUE(Asked(spec).answer.binding.statement.starts_with("the node's link binds: "));
+}
+
 TEST(TimeGroups, SumToTheStep) {
   const Asked asked(gpt175("16"));
   const Estimate& best = *asked.answer.result.best;
@@ -143,6 +154,23 @@ TEST(Axes, AtTheRequiredBandwidthTheReductionJustHides) {
     const AxisCost<> cost = estimator.time<double>(asked.answer.result.best->plan).axis(Axis::kData);
     EXPECT_EQ(cost.once() <= cost.window, factor > 1) << factor;
   }
+}
+
+TEST(Axes, WhatNothingHidesIsNotSaidToRunBesideAPass) {
+  QuestionSpec spec = hand("1.3", "24", "2048", "16");
+  spec.gpu = "a100-80gb-sxm";
+  spec.gpus = "8";
+  spec.framework = "deepspeed";
+  spec.dp = "8";
+  spec.zero = "1";
+  spec.global_batch = "64";
+  const Asked asked(spec);
+  ASSERT_EQ(asked.answer.axes.size(), 1U);
+  const bool hidden = asked.answer.result.best->time[TimeTerm::kData].hidden > seconds(0);
+  const std::string& reason = asked.answer.axes[0].reason;
+  EXPECT_FALSE(hidden);
+  EXPECT_EQ(reason.find("beside the backward pass"), std::string::npos) << reason;
+  EXPECT_THAT(reason, HasSubstr("nothing hides gradient and weight traffic"));
 }
 
 TEST(Axes, ForcingAnUnusedAxisIsNeverFaster) {

@@ -20,7 +20,10 @@ Degree degree_of(Axis axis) {
   return kDegrees[static_cast<std::size_t>(axis)];
 }
 
-bool hides(Axis axis) { return axis == Axis::kData || axis == Axis::kContext; }
+/// The framework runs the axis' traffic beside work; a window of nothing hides nothing.
+bool hides(Axis axis, const AxisCost<>& cost) {
+  return (axis == Axis::kData || axis == Axis::kContext) && cost.window > seconds(0);
+}
 
 const char* window_words(Axis axis) {
   return axis == Axis::kData ? "the backward pass of one micro-batch" : "the attention of one layer";
@@ -140,12 +143,13 @@ std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimat
     if (degree(best.plan, axis) <= 1) continue;
     const AxisCost<>& cost = best.time.axis(axis);
     if (cost.occurrences <= 0) continue;
+    const bool hidden = hides(axis, cost);
     const Seconds<> budget =
-        hides(axis) ? cost.window : compute_time(best.time) * ratio(kExposedShare / cost.occurrences);
+        hidden ? cost.window : compute_time(best.time) * ratio(kExposedShare / cost.occurrences);
     const AxisBandwidth bandwidth = axis_bandwidth(cluster, cost, budget);
     const std::string reason =
-        hides(axis) ? hidden_reason(axis, cost, bandwidth, best, cluster.device.efficiency.contention.value)
-                    : exposed_reason(axis, cost, bandwidth, best);
+        hidden ? hidden_reason(axis, cost, bandwidth, best, cluster.device.efficiency.contention.value)
+               : exposed_reason(axis, cost, bandwidth, best);
     findings.push_back({name(axis), degree(best.plan, axis), cluster.tiers[cost.group.tier].name,
                         bandwidth.required, bandwidth.available,
                         reason + next_tier_reason(cluster, cost.group.tier, bandwidth)});

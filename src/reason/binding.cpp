@@ -22,8 +22,8 @@ BindingConstraint of_time(const Estimate& best, const Cluster& cluster) {
   const auto groups = time_groups(best, cluster);
   if (groups.empty()) return {"none", "nothing takes time", 0, 0, "s"};
   const TimeGroup& first = groups.front();
-  std::string text = first.kind + " binds: " + format(first.exposed) + " of " + first.words + " in a " +
-                     format(best.step) + " step";
+  std::string text = kind_words(first.kind) + " binds: " + format(first.exposed) + " of " + first.words +
+                     " in a " + format(best.step) + " step";
   if (groups.size() > 1) {
     text += "; the next term, " + groups[1].words + ", is " + format(groups[1].exposed);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reason/bisect.h"
+#include "reason/time_groups.h"
 #include "units/format.h"
 
 namespace shardplan {
@@ -54,8 +55,8 @@ BindingConstraint of_time(const ServeQuestion& q, const ServePlan& p) {
   const std::vector<Group> groups = step_groups(q, p.cost);
   const Group& first = groups[0];
   const Group& next = groups[1];
-  std::string text = first.kind + " binds: " + format(first.time) + " of the " + format(p.cost.step()) +
-                     " of a token are " + first.words;
+  std::string text = kind_words(first.kind) + " binds: " + format(first.time) + " of the " +
+                     format(p.cost.step()) + " of a token are " + first.words;
   if (next.time > seconds(0)) text += "; the next " + format(next.time) + " are " + next.words;
   return {first.kind, text + limit_words(q, p), first.time.raw(), q.tpot_limit.value_or(p.cost.step()).raw(),
           "s"};

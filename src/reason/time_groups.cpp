@@ -27,6 +27,14 @@ void add(std::vector<TimeGroup>& groups, const std::string& kind, const std::str
 
 }  // namespace
 
+std::string kind_words(const std::string& kind) {
+  const std::string link = "link:", network = "network";
+  if (kind == "hbm_bandwidth") return "HBM bandwidth";
+  if (!kind.starts_with(link)) return kind;
+  const std::string tier = kind.substr(link.size());
+  return "the " + (tier == network ? network : tier + "'s link");
+}
+
 const char* traffic_words(Axis axis) {
   switch (axis) {
     case Axis::kTensor:

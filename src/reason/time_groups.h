@@ -25,6 +25,9 @@ std::vector<TimeGroup> time_groups(const Estimate& estimate, const Cluster& clus
 /// Matrix products, attention, head and recomputation together.
 Seconds<> compute_time(const TimeBreakdown<>& time);
 
+/// A kind in a sentence: "the network" of link:network, "HBM bandwidth".
+std::string kind_words(const std::string& kind);
+
 /// "tensor-parallel traffic".
 const char* traffic_words(Axis axis);
 /// The term that holds an axis' time.
