@@ -58,15 +58,14 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
   return a;
 }
 
-std::optional<Violation> why_illegal(const Question& q, const FixedAxes& fixed) {
-  const Space space(q);
-  const auto legal = [&](const FixedAxes& axes) { return space.for_each(axes, [](const Plan&) {}); };
-  if (legal(fixed) > 0) return std::nullopt;
-  FixedAxes unbounded = fixed;
-  unbounded.bounds = {};
-  if (!(unbounded == fixed) && legal(unbounded) > 0)
-    return Violation{Constraint::kGpuCount, 0, 0, "no legal plan lies within --min, --max and --forbid"};
-  // The plainest plan with the told axes: replicas take what is left.
+namespace {
+
+std::int64_t legal_plans(const Space& space, const FixedAxes& axes) {
+  return space.for_each(axes, [](const Plan&) {});
+}
+
+/// The plainest plan with the told axes: replicas take what is left.
+Plan plainest_plan(const Question& q, const FixedAxes& fixed) {
   Plan plan;
   plan.tp = fixed.tp.value_or(1);
   plan.interleave = fixed.interleave.value_or(fixed.schedule == Schedule::kInterleaved ? 2 : 1);
@@ -90,10 +89,43 @@ std::optional<Violation> why_illegal(const Question& q, const FixedAxes& fixed) 
   plan.schedule = fixed.schedule.value_or(plan.interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
   plan.sequence_parallel = fixed.sequence_parallel.value_or(plan.tp > 1);
   const std::int64_t rest = std::int64_t{plan.tp} * plan.pp * plan.cp;
-  plan.dp = fixed.dp.value_or(static_cast<std::int32_t>(std::max<std::int64_t>(1, q.cluster.gpus / rest)));
+  const auto remain = static_cast<std::int32_t>(std::max<std::int64_t>(1, q.cluster.gpus / rest));
+  plan.dp = fixed.dp.value_or(std::min(remain, fixed.bounds_of(Degree::kDp).most));
   const std::int64_t batch = q.workload.global_batch, each = std::int64_t{plan.dp} * plan.micro_batch;
   plan.grad_accumulation =
       batch > 0 ? static_cast<std::int32_t>(std::max<std::int64_t>(1, batch / each)) : plan.pp;
+  return plan;
+}
+
+/// The bound, in the order of the axes, with which the last legal plans go, and the rule that the plainest
+/// plan within all of them breaks.
+Violation broken_by_bounds(const Question& q, const Space& space, const FixedAxes& fixed) {
+  FixedAxes axes = fixed, least = fixed;
+  axes.bounds = {};
+  std::string last;
+  for (std::size_t i = 0; i < kDegreeCount; ++i) {
+    const auto degree = static_cast<Degree>(i);
+    const DegreeBounds& bounds = fixed.bounds_of(degree);
+    if (bounds == DegreeBounds{}) continue;
+    axes.bounds_of(degree) = bounds;
+    if (!least.told(degree) && bounds.least > 1) least.told(degree) = bounds.least;
+    if (last.empty() && legal_plans(space, axes) == 0) last = name(degree) + (" " + words(bounds));
+  }
+  Violation found{Constraint::kGpuCount, 0, 0, "no degrees of the other axes go with it"};
+  if (auto violation = space.violation(plainest_plan(q, least))) found = std::move(*violation);
+  found.where = "of the plans within --min, --max and --forbid, " + last + " leaves none: " + found.where;
+  return found;
+}
+
+}  // namespace
+
+std::optional<Violation> why_illegal(const Question& q, const FixedAxes& fixed) {
+  const Space space(q);
+  if (legal_plans(space, fixed) > 0) return std::nullopt;
+  FixedAxes unbounded = fixed;
+  unbounded.bounds = {};
+  if (!(unbounded == fixed) && legal_plans(space, unbounded) > 0) return broken_by_bounds(q, space, fixed);
+  const Plan plan = plainest_plan(q, fixed);
   if (auto violation = space.violation(plan)) return violation;
   return Violation{plan.shard_group > 0 ? Constraint::kZero : Constraint::kBatch, 0, 0,
                    "no degrees of the other axes go with those that were told"};

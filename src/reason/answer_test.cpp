@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "import/question.h"
@@ -257,6 +258,21 @@ TEST(FailureModes, OnlyThoseThatApply) {
     EXPECT_TRUE(has_digit(f.statement)) << f.statement;
     EXPECT_FALSE(f.symptom.empty());
   }
+}
+
+TEST(WhyIllegal, OfBoundsNamesTheOneThatLeavesNoneAndTheRule) {
+  QuestionSpec spec;
+  spec.model = "llama3-8b";
+  spec.gpus = "16";
+  Question q = build_question(spec, catalog()).value();
+  q.fixed.bounds_of(Degree::kTp).least = 16;
+  EXPECT_FALSE(why_illegal(q, q.fixed));
+  q.fixed.bounds_of(Degree::kPp).least = 2;
+  const auto illegal = why_illegal(q, q.fixed);
+  ASSERT_TRUE(illegal);
+  EXPECT_EQ(illegal->constraint, Constraint::kGpuCount);
+  EXPECT_THAT(illegal->where, HasSubstr("pp at least 2 leaves none"));
+  EXPECT_THAT(illegal->where, HasSubstr("tp 16 x pp 2"));
 }
 
 TEST(Answer, IsTheSameTwice) {
