@@ -1,6 +1,7 @@
 #include "report/json_values.h"
 
 #include "catalog/parameters.h"
+#include "reason/remarks.h"
 
 namespace shardplan {
 namespace {
@@ -141,6 +142,7 @@ Json utilisations_json(const std::vector<Utilisation>& utilisations) {
                     {"mfu", u.mfu.raw()},
                     {"hfu", u.hfu.raw()},
                     {"counts", u.counts},
+                    {"remark", more_than_all(u) ? Json(more_than_all_words(u)) : Json(nullptr)},
                     {"where", u.where}});
   }
   return list;
@@ -151,18 +153,18 @@ Json estimate_json(const Question& q, const Answer& answer, std::size_t place) {
   const MemoryAccount& memory = answer.memory[place];
   Json error_band = nullptr;
   if (const auto& band = answer.step_band) {
-    const double step = e.step.raw();
-    error_band = {{"low_s", band->low(step)},
-                  {"high_s", band->high(step)},
-                  {"rows", band->rows},
-                  {"share", kTimeBandShare},
-                  {"of", band->name}};
+    const StepRange range = step_range(q.workload, *band, e.step);
+    error_band = {
+        {"low_s", range.low.raw()}, {"high_s", range.high.raw()}, {"low_held_by_data_loading", range.held},
+        {"rows", band->rows},       {"share", kTimeBandShare},    {"of", band->name}};
   }
   const ErrorBand* memory_band = answer.memory_band ? &*answer.memory_band : nullptr;
+  const auto tie = place > 0 ? tie_between(*answer.result.best, e) : std::nullopt;
   return {{"plan", plan_json(e.plan)},
           {"memory", memory_json(memory)},
           {"verdict", name(verdict_of(memory.worst().total(), memory.usable, memory_band))},
           {"step_time_s", e.step.raw()},
+          {"tie_broken_by", tie ? Json(name(*tie)) : Json(nullptr)},
           {"tokens_per_s_per_gpu", e.tokens_per_gpu.raw()},
           {"mfu", e.mfu.raw()},
           {"hfu", e.hfu.raw()},

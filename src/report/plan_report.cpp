@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "catalog/parameters.h"
+#include "reason/remarks.h"
 #include "report/finding_lines.h"
 #include "report/memory_report.h"
 #include "report/table.h"
@@ -81,15 +82,21 @@ std::string utilisation_lines(const std::vector<Utilisation>& utilisations) {
   for (const Utilisation& u : utilisations) {
     table.row({u.convention, format_percent(u.mfu.raw()), format_percent(u.hfu.raw()), u.where});
   }
-  return table.text("  ", true);
+  std::string text = table.text("  ", true);
+  for (const Utilisation& u : utilisations) {
+    if (more_than_all(u)) text += "  " + more_than_all_words(u) + "\n";
+  }
+  return text;
 }
 
 std::string runner_lines(const Answer& a) {
-  Table table;
+  Table table("lrrrl");
+  const Estimate& best = *a.result.best;
   for (const Estimate& e : a.result.runners_up) {
-    const double slower = e.step.raw() / a.result.best->step.raw() - 1;
-    table.row(
-        {canonical(e.plan), format(e.step), "+" + format_percent(slower), format(e.headroom()) + " free"});
+    const double slower = e.step.raw() / best.step.raw() - 1;
+    const auto tie = tie_between(best, e);
+    table.row({canonical(e.plan), format(e.step), "+" + format_percent(slower),
+               format(e.headroom()) + " free", tie ? tie_words(*tie) : ""});
   }
   return table.empty() ? "  no other layout fits\n" : table.text();
 }
@@ -138,14 +145,15 @@ std::string question_lines(const Question& q) {
          count(q.workload.sequence) + " tokens\n";
 }
 
-std::string band_line(const Answer& a) {
+std::string band_line(const Question& q, const Answer& a) {
   const Seconds<> step = a.result.best->step;
   if (!a.step_band)
     return "step " + format(step) + "; no measured run compares with this one, so no error band is claimed\n";
   const ErrorBand& band = *a.step_band;
+  const StepRange range = step_range(q.workload, band, step);
   return "step " + format(step) + "; of " + rows_text(band) + ", 8 in 10 took " + range_text(band) +
-         " the prediction (" + format(seconds(band.low(step.raw()))) + " to " +
-         format(seconds(band.high(step.raw()))) + ")\n";
+         " the prediction (" + format(range.low) + " to " + format(range.high) + ")" +
+         (range.held ? "; no less than the batch takes to be read" : "") + "\n";
 }
 
 /// Where the limit lies inside the error band of the best plan's memory.
@@ -173,7 +181,7 @@ std::string best_lines(const Question& q, const Answer& a) {
                      " a GPU, MFU " + format_percent(e.mfu.raw()) + " (HFU " + format_percent(e.hfu.raw()) +
                      ")\n";
   text += a.binding.statement.empty() ? "" : a.binding.statement + "\n";
-  text += band_line(a) + tight_line(a) + "\n" + question_lines(q);
+  text += band_line(q, a) + tight_line(a) + "\n" + question_lines(q);
   text +=
       "\ntime of one step (MFU: " + std::string(flops_convention(q.workload)) + ")\n" + time_lines(e.time);
   text += "\nthe same step under each convention in use\n" + utilisation_lines(a.utilisations.front());
