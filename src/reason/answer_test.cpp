@@ -229,6 +229,33 @@ TEST(Thresholds, OfMemoryAreExact) {
   EXPECT_GE(checked, 1);
 }
 
+TEST(Thresholds, OfGpusIsTheCountBelowWhichNothingFits) {
+  QuestionSpec spec;
+  spec.model = "llama3-8b";
+  spec.gpu = "h100-sxm";
+  spec.gpus = "8";
+  spec.framework = "fsdp";
+  spec.seq = "32768";
+  spec.global_batch = "8";
+  spec.cp = "1";
+  const Asked asked(spec);
+  const auto fits = [&](std::int64_t gpus) {
+    Question q = asked.question;
+    q.cluster.gpus = gpus;
+    return search(Estimator(q), q.fixed, 0).best.has_value();
+  };
+  // Seven GPUs divide nothing of the model: they hold less than four do.
+  ASSERT_FALSE(fits(7));
+  ASSERT_TRUE(fits(4));
+  const auto& all = asked.answer.thresholds;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](const Threshold& t) { return t.parameter == "gpus"; });
+  ASSERT_NE(found, all.end());
+  EXPECT_EQ(found->threshold, 3);
+  EXPECT_THAT(found->then, HasSubstr("nor does anything on 7, 5 GPUs"));
+  for (std::int64_t gpus = 1; gpus <= 3; ++gpus) EXPECT_FALSE(fits(gpus)) << gpus;
+}
+
 TEST(Thresholds, TheCriticalBatchIsOne) {
   QuestionSpec spec = gpt175("64");
   spec.critical_batch = "8Mtok";

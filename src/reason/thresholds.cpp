@@ -121,18 +121,33 @@ class Scan {
         current_(parameter.get(base.question())),
         step_(parameter.step(base.question(), result)) {}
 
-  /// The nearest change found upwards (or downwards).
+  /// The nearest change found upwards (or downwards). Counts of GPUs that fit may follow ones that do not: 4
+  /// divide what 7 do not. There it is the change after which nothing changes back.
   std::optional<Threshold> find(bool up) {
-    double same = current_;
+    const bool changes_back = !parameter_.layout_counts && result_.best;
+    double same = current_, last = current_;
+    std::optional<std::pair<double, SearchResult>> change;
+    std::vector<double> differing, passed;
     for (const double value : probes(up)) {
       // Rounding may bring a probe back to one that was searched.
-      if (up ? value <= same : value >= same) continue;
-      const auto found = search_at(value);
+      if (up ? value <= last : value >= last) continue;
+      auto found = search_at(value);
       if (!found) continue;
-      if (differs(*found)) return bisect(same, value, *found);
-      same = value;
+      last = value;
+      if (differs(*found)) {
+        if (!change) change.emplace(value, std::move(*found));
+        if (!changes_back) break;
+        differing.push_back(value);
+      } else {
+        same = value;
+        change.reset();
+        passed = differing;
+      }
     }
-    return std::nullopt;
+    if (!change) return std::nullopt;
+    Threshold threshold = bisect(same, change->first, std::move(change->second));
+    threshold.then += passed_words(passed);
+    return threshold;
   }
 
  private:
@@ -182,6 +197,13 @@ class Scan {
     }
     return {parameter_.name, current_, other, parameter_.unit,
             (close ? "" : "no later than there, ") + then(there)};
+  }
+
+  /// Values on the way to the threshold that are no better than those beyond it.
+  std::string passed_words(const std::vector<double>& values) const {
+    std::string words;
+    for (const double value : values) words += (words.empty() ? "" : ", ") + format_count(value);
+    return words.empty() ? "" : "; nor does anything on " + words + " " + parameter_.unit;
   }
 
   std::string then(const SearchResult& there) const {

@@ -3,10 +3,11 @@
 //   thresholds(estimator, fixed, result)   // {"sequence", 4096, 10240, "tokens", "dp64 gives way to ..."}
 //
 // Memory's are exact: one pass finds the best plan at every size of usable memory. The others are scanned in
-// steps of a factor (GPU counts node by node first), then bisected to the next step of the parameter (128
-// tokens; 1 % of a bandwidth); both sides of every threshold have been searched. A layout is the set of
-// degrees; a change of micro-batch or recomputation alone is none. How many searches are made is bounded by
-// plans, not by time, so that the answer is the same everywhere. Not here: why (binding.h).
+// steps of a factor (GPU counts node by node first, to the one below which no legal count fits), then
+// bisected to the next step of the parameter (128 tokens; 1 % of a bandwidth); both sides of every threshold
+// have been searched. A layout is the set of degrees; a change of micro-batch or recomputation alone is none.
+// How many searches are made is bounded by plans, not by time, so that the answer is the same everywhere. Not
+// here: why (binding.h).
 #pragma once
 
 #include <vector>
