@@ -21,6 +21,26 @@ bool compares(const Question& q, const SearchResult& result) {
   return q.workload.adapters.rank == 0 && q.workload.expert_load == 1 && !offloads;
 }
 
+/// The best plan of which the whole band of memory is usable: that of devices which have so much less.
+std::optional<Estimate> best_clear(const Estimator& estimator, const FixedAxes& fixed,
+                                   const ErrorBand& band) {
+  Question smaller = estimator.question();
+  const Bytes<> usable = estimator.usable<double>();
+  smaller.cluster.reserve_fixed.value += usable - usable / ratio(band.high_ratio);
+  const auto best = search(Estimator(smaller), fixed, 0).best;
+  if (!best) return std::nullopt;
+  return estimator.complete(best->plan, best->memory, best->fullest_stage);
+}
+
+void judge_memory(const Estimator& estimator, const FixedAxes& fixed, Answer& a) {
+  const ErrorBand* band = a.memory_band ? &*a.memory_band : nullptr;
+  const MemoryAccount& best = a.memory.front();
+  a.verdict = verdict_of(best.worst().total(), best.usable, band);
+  if (a.verdict != Verdict::kTight) return;
+  a.best_clear = best_clear(estimator, fixed, *band);
+  if (a.best_clear) a.best_clear_memory = estimator.memory_account(a.best_clear->plan);
+}
+
 }  // namespace
 
 Answer answer(const Estimator& estimator, const FixedAxes& fixed) {
@@ -44,6 +64,7 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
   if (a.result.best) {
     const Estimate& best = *a.result.best;
     a.memory = memory_accounts(estimator, a.result);
+    judge_memory(estimator, fixed, a);
     a.utilisations.push_back(estimator.utilisations(best.plan, best.step));
     for (const Estimate& e : a.result.runners_up)
       a.utilisations.push_back(estimator.utilisations(e.plan, e.step));

@@ -81,6 +81,12 @@ struct Answer {
   std::optional<ErrorBand> step_band;    // of the best step, and of the runners-up's
   std::vector<NearRun> nearest;          // to the best plan, nearest first
   std::optional<ErrorBand> memory_band;  // of the totals
+  /// Where the best plan is tight: the fastest one that fits at the band's far end too.
+  std::optional<Estimate> best_clear;
+  /// Its memory, stage by stage.
+  std::optional<MemoryAccount> best_clear_memory;
+  /// What the band says of the best plan; nothing where none fits.
+  std::optional<Verdict> verdict;
 };
 
 /// Says why of a search that was done with the same estimator and axes, and how far off its times may be.

@@ -287,6 +287,39 @@ TEST(FailureModes, OnlyThoseThatApply) {
   }
 }
 
+TEST(Answer, ATightBestPlanStandsBesideTheFastestThatClearlyFits) {
+  QuestionSpec spec;
+  spec.model = "llama3-8b";
+  spec.gpu = "h100-sxm";
+  spec.gpus = "8";
+  spec.framework = "megatron";
+  spec.recompute = "full";
+  spec.global_batch = "64";
+  const Asked asked(spec);
+  const Answer a = answer(asked.estimator, asked.question.fixed, asked.answer.result, catalog().evidence);
+  ASSERT_EQ(a.verdict, Verdict::kTight);
+  EXPECT_EQ(a.result.best->plan, asked.answer.result.best->plan);
+  ASSERT_TRUE(a.best_clear);
+  const Bytes<> usable = a.best_clear->usable;
+  EXPECT_LE(a.memory_band->high_ratio * a.best_clear->memory.total(), usable);
+  EXPECT_EQ(a.best_clear_memory->worst().total(), a.best_clear->memory.total());
+  Seconds<> fastest = seconds(INFINITY);
+  asked.estimator.space().for_each(asked.question.fixed, [&](const Plan& plan) {
+    int stage = 0;
+    const Bytes<> total = asked.estimator.fullest_memory<double>(plan, stage).total();
+    if (a.memory_band->high_ratio * total <= usable)
+      fastest = std::min(fastest, asked.estimator.time<double>(plan).total());
+  });
+  EXPECT_EQ(a.best_clear->step, fastest);
+  EXPECT_GT(fastest, a.result.best->step);
+}
+
+TEST(Answer, WhereNoRunComparesABestPlanThatFitsIsClear) {
+  const Asked asked(gpt175("64"));
+  EXPECT_EQ(asked.answer.verdict, Verdict::kFits);
+  EXPECT_FALSE(asked.answer.best_clear);
+}
+
 TEST(WhyIllegal, OfBoundsNamesTheOneThatLeavesNoneAndTheRule) {
   QuestionSpec spec;
   spec.model = "llama3-8b";

@@ -162,6 +162,7 @@ Json estimate_json(const Question& q, const Answer& answer, std::size_t place) {
   const auto tie = place > 0 ? tie_between(*answer.result.best, e) : std::nullopt;
   return {{"plan", plan_json(e.plan)},
           {"memory", memory_json(memory)},
+          {"memory_error_band", memory_band_json(answer.memory_band, memory.worst().total())},
           {"verdict", name(verdict_of(memory.worst().total(), memory.usable, memory_band))},
           {"step_time_s", e.step.raw()},
           {"tie_broken_by", tie ? Json(name(*tie)) : Json(nullptr)},
@@ -172,6 +173,25 @@ Json estimate_json(const Question& q, const Answer& answer, std::size_t place) {
           {"utilisation", utilisations_json(answer.utilisations[place])},
           {"breakdown", breakdown_json(e.time)},
           {"error_band", error_band}};
+}
+
+Json memory_band_json(const std::optional<ErrorBand>& band, Bytes<> total) {
+  if (!band) return nullptr;
+  return {{"low_bytes", band->low(total.raw())},
+          {"high_bytes", band->high(total.raw())},
+          {"rows", band->rows},
+          {"share", memory_band_share(*band)}};
+}
+
+Json best_clear_json(const Answer& answer) {
+  if (!answer.best_clear) return nullptr;
+  const Estimate& clear = *answer.best_clear;
+  return {{"plan", plan_json(clear.plan)},
+          {"memory", memory_json(*answer.best_clear_memory)},
+          {"memory_error_band", memory_band_json(answer.memory_band, clear.memory.total())},
+          {"verdict", name(Verdict::kFits)},
+          {"step_time_s", clear.step.raw()},
+          {"step_time_ratio", (clear.step / answer.result.best->step).raw()}};
 }
 
 Json nearest_json(const std::vector<NearRun>& nearest) {

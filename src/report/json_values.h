@@ -24,6 +24,10 @@ Json census_json(const Census& census);
 Json utilisations_json(const std::vector<Utilisation>& utilisations);
 /// The best plan (0), then the runners-up.
 Json estimate_json(const Question& question, const Answer& answer, std::size_t place);
+/// Where the best plan is tight, the fastest that is not, with how many times its step takes; else null.
+Json best_clear_json(const Answer& answer);
+/// What measured runs say of a predicted total; null where none compares.
+Json memory_band_json(const std::optional<ErrorBand>& band, Bytes<> total);
 /// {"id", "source", "measured", "predicted"} of runs, seconds, with what was run and how far it is.
 Json nearest_json(const std::vector<NearRun>& nearest);
 /// binding_constraint, axes, not_used, failure_modes, thresholds, unknowns.

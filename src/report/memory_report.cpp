@@ -260,11 +260,7 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
       {"largest_tensors", largest},
       {"fits", a.fits},
       {"verdict", name(a.verdict)},
-      {"error_band", a.band ? Json{{"low_bytes", a.band->low(a.memory.worst().total().raw())},
-                                   {"high_bytes", a.band->high(a.memory.worst().total().raw())},
-                                   {"rows", a.band->rows},
-                                   {"share", memory_band_share(*a.band)}}
-                            : Json(nullptr)},
+      {"error_band", memory_band_json(a.band, a.memory.worst().total())},
       {"total_ops_bytes", a.total_ops.raw()},
       {"host_memory_bytes", q.cluster.host_memory ? Json(q.cluster.host_memory->value.raw()) : Json(nullptr)},
       {"activation_model", q.activations == ActivationModel::kPaper ? "paper" : "ops"},

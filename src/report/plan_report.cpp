@@ -156,12 +156,19 @@ std::string band_line(const Question& q, const Answer& a) {
          (range.held ? "; no less than the batch takes to be read" : "") + "\n";
 }
 
-/// Where the limit lies inside the error band of the best plan's memory.
-std::string tight_line(const Answer& a) {
+/// Where the limit lies inside the error band of the best plan's memory, and the fastest plan out of its
+/// reach.
+std::string tight_lines(const Answer& a) {
+  if (a.verdict != Verdict::kTight) return "";
   const MemoryAccount& memory = a.memory.front();
-  const Bytes<> total = memory.worst().total();
-  if (!a.memory_band || verdict_of(total, memory.usable, &*a.memory_band) != Verdict::kTight) return "";
-  return "tight: " + memory_band_words(*a.memory_band, total) + ", of " + format(memory.usable) + " usable\n";
+  const std::string usable = format(memory.usable) + " usable\n";
+  std::string text = "tight: " + memory_band_words(*a.memory_band, memory.worst().total()) + ", of " + usable;
+  if (!a.best_clear) return text + "no plan fits at the far end of that band\n";
+  const Estimate& clear = *a.best_clear;
+  return text + "clearly fits: " + canonical(clear.plan) + ", " + format(clear.step) + " a step (+" +
+         format_percent((clear.step / a.result.best->step).raw() - 1) + "), " +
+         format(bytes(a.memory_band->high(clear.memory.total().raw()))) + " at the band's far end, of " +
+         usable;
 }
 
 std::string nearest_lines(const Answer& a) {
@@ -181,7 +188,7 @@ std::string best_lines(const Question& q, const Answer& a) {
                      " a GPU, MFU " + format_percent(e.mfu.raw()) + " (HFU " + format_percent(e.hfu.raw()) +
                      ")\n";
   text += a.binding.statement.empty() ? "" : a.binding.statement + "\n";
-  text += band_line(q, a) + tight_line(a) + "\n" + question_lines(q);
+  text += band_line(q, a) + tight_lines(a) + "\n" + question_lines(q);
   text +=
       "\ntime of one step (MFU: " + std::string(flops_convention(q.workload)) + ")\n" + time_lines(e.time);
   text += "\nthe same step under each convention in use\n" + utilisation_lines(a.utilisations.front());
@@ -213,6 +220,7 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   if (a.result.best) {
     json["best"] = estimate_json(q, a, 0);
   }
+  json["best_clear"] = best_clear_json(a);
   json["runners_up"] = Json::array();
   for (std::size_t i = 0; i < a.result.runners_up.size(); ++i) {
     json["runners_up"].push_back(estimate_json(q, a, i + 1));
