@@ -75,7 +75,9 @@ MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const F
   answer.fits = answer.verdict != Verdict::kNo;
   constexpr std::size_t kLargest = 3;
   answer.largest = largest(estimator.tensors(plan, static_cast<int>(answer.memory.fullest)), kLargest);
-  if (answer.verdict != Verdict::kFits && answer.broken != Constraint::kHostMemory) {
+  if (answer.broken == Constraint::kHostMemory) {
+    answer.remedies = host_remedies(estimator, plan, bases);
+  } else if (answer.verdict != Verdict::kFits) {
     // Of a tight plan, enough that the band's far end fits too.
     const double band_end = answer.verdict == Verdict::kTight ? band->high_ratio : 1;
     answer.remedies = remedies(estimator, plan, total - usable / ratio(band_end), bases);

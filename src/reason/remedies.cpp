@@ -50,6 +50,7 @@ class Neighbours {
     for (const DegreeMember degree : {&Plan::tp, &Plan::pp, &Plan::cp}) double_degree(degree);
     shard_more();
     keep_on_host();
+    bring_back();
     Plan p = plan;
     p.ep *= 2;
     keep(p);
@@ -91,18 +92,23 @@ class Neighbours {
     if (p.shard_group < replicas) keep(p);
   }
 
-  /// The framework and the host must be able to; a host whose memory is not told is taken to be.
+  /// The framework must be able to; whether the host has room is asked of every remedy.
   void keep_on_host() {
-    const Cluster& cluster = estimator_.question().cluster;
-    if (!cluster.device.pcie_bandwidth) return;
-    constexpr auto kBit = [](Offload what) { return static_cast<std::uint8_t>(what); };
-    const std::uint8_t state = kBit(Offload::kOptimizer);
-    for (const std::uint8_t more : {state, static_cast<std::uint8_t>(state | kBit(Offload::kParameters)),
-                                    kBit(Offload::kActivations)}) {
+    if (!estimator_.question().cluster.device.pcie_bandwidth) return;
+    for (const std::uint8_t more : {kState, static_cast<std::uint8_t>(kState | kParameters), kActivations}) {
       Plan p = plan_;
       p.offload |= more;
-      if (p == plan_ || estimator_.space().first_broken(p)) continue;
-      if (!cluster.host_memory || estimator_.host_need(p) <= cluster.host_memory->value) keep(p);
+      keep(p);
+    }
+  }
+
+  /// Less on the host: what a full one asks for.
+  void bring_back() {
+    for (const std::uint8_t less :
+         {kActivations, kParameters, static_cast<std::uint8_t>(kState | kParameters)}) {
+      Plan p = plan_;
+      p.offload &= static_cast<std::uint8_t>(~less);
+      keep(p);
     }
   }
 
@@ -125,6 +131,9 @@ class Neighbours {
     }
   }
 
+  static constexpr auto kState = static_cast<std::uint8_t>(Offload::kOptimizer),
+                        kParameters = static_cast<std::uint8_t>(Offload::kParameters),
+                        kActivations = static_cast<std::uint8_t>(Offload::kActivations);
   const Estimator& estimator_;
   const Plan& plan_;
   std::set<Plan> plans_;
@@ -142,17 +151,25 @@ Bytes<> fullest_total(const Estimator& estimator, const Plan& plan) {
 
 /// What a remedy is held against.
 struct Before {
-  Bytes<> memory, needed;
+  Bytes<> memory;  // of the plan as it is
+  Bytes<> room;    // what a remedy may take at most
   Seconds<> step;
 };
 
-/// Nothing where it does not free enough.
+/// A host whose memory is not told is taken to have room.
+bool fits_host(const Cluster& cluster, Bytes<> need) {
+  return !cluster.host_memory || need <= cluster.host_memory->value;
+}
+
+/// Nothing where it still has no room.
 std::optional<Remedy> remedy(const Before& before, const Estimator& estimator, const Plan& plan) {
   const Bytes<> memory = fullest_total(estimator, plan);
-  if (!(before.memory > memory) || before.memory - memory < before.needed) return std::nullopt;
+  if (memory > before.room) return std::nullopt;
+  const Bytes<> host = estimator.host_need(plan);
+  if (!fits_host(estimator.question().cluster, host)) return std::nullopt;
   Remedy found{.change = {}, .plan = plan, .memory = memory, .freed = before.memory - memory, .step = {}};
   found.step = estimator.time<double>(plan).total() / before.step;
-  found.host = estimator.host_need(plan);
+  found.host = host;
   return found;
 }
 
@@ -228,31 +245,51 @@ std::optional<Remedy> training_otherwise(const Before& before, const Variant& va
   return one;
 }
 
-}  // namespace
+/// Two changes of the plan, one after the other, that are not one.
+std::set<Plan> pairs_of(const Estimator& estimator, const Plan& plan, const std::set<Plan>& single) {
+  std::set<Plan> pairs;
+  for (const Plan& first : single) {
+    const Neighbours further(estimator, first);
+    for (const Plan& second : further.plans()) {
+      if (second != plan && !single.contains(second)) pairs.insert(second);
+    }
+  }
+  return pairs;
+}
 
-std::vector<Remedy> remedies(const Estimator& estimator, const Plan& plan, Bytes<> needed,
-                             std::span<const BlockFormat> bases) {
-  const Before before{fullest_total(estimator, plan), needed, estimator.time<double>(plan).total()};
+std::vector<Remedy> all_remedies(const Before& before, const Estimator& estimator, const Plan& plan,
+                                 std::span<const BlockFormat> bases) {
   const Neighbours nearest(estimator, plan);
   const std::set<Plan>& single = nearest.plans();
-  std::vector<Remedy> found;
+  std::vector<Remedy> found, pairs;
   add_plans(before, estimator, plan, single, found);
+  add_plans(before, estimator, plan, pairs_of(estimator, plan, single), pairs);
   const bool together = found.empty();
-  if (together) {
-    std::set<Plan> pairs;
-    for (const Plan& first : single) {
-      const Neighbours further(estimator, first);
-      for (const Plan& second : further.plans()) {
-        if (second != plan && !single.contains(second)) pairs.insert(second);
-      }
-    }
-    add_plans(before, estimator, plan, pairs, found);
-  }
+  const auto cheapest = std::min_element(found.begin(), found.end(), before_in_order);
+  const Ratio<> most = together ? ratio(std::numeric_limits<double>::infinity()) : cheapest->step;
+  std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(found),
+               [&](const Remedy& pair) { return pair.step < most; });
   for (const Variant& variant : variants(estimator.question(), bases)) {
     if (auto one = training_otherwise(before, variant, plan, together)) found.push_back(*one);
   }
   std::sort(found.begin(), found.end(), before_in_order);
   return found;
+}
+
+}  // namespace
+
+std::vector<Remedy> remedies(const Estimator& estimator, const Plan& plan, Bytes<> needed,
+                             std::span<const BlockFormat> bases) {
+  const Bytes<> memory = fullest_total(estimator, plan);
+  return all_remedies({memory, memory - needed, estimator.time<double>(plan).total()}, estimator, plan,
+                      bases);
+}
+
+std::vector<Remedy> host_remedies(const Estimator& estimator, const Plan& plan,
+                                  std::span<const BlockFormat> bases) {
+  return all_remedies(
+      {fullest_total(estimator, plan), estimator.usable<double>(), estimator.time<double>(plan).total()},
+      estimator, plan, bases);
 }
 
 bool keeps_training(const std::vector<Remedy>& remedies) {

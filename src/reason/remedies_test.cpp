@@ -99,14 +99,21 @@ TEST(Remedies, TakeTwoChangesWhereOneIsNotEnough) {
   EXPECT_NE(two[0].change.find(", "), std::string::npos);
 }
 
-TEST(Remedies, ASingleReplicaHasNothingToShard) {
-  const Question q = llama3_8b_question(4096, 2);
-  Plan p;
-  p.dp = 2;
-  p.zero_stage = 3;
-  const Remedy tensor = with(remedies(Estimator(q), p, bytes(1)), "tp 1 to 2");
-  EXPECT_EQ(tensor.plan.zero_stage, 0);
-  EXPECT_TRUE(tensor.plan.sequence_parallel);
+TEST(Remedies, TwoChangesStandBeforeOneThatCostsMore) {
+  const Result<Question> q = question_from_flags(
+      Purpose::kMemory, {{"--preset", "llama3-8b"}, {"--gpus", "8"}, {"--seq", "131072"}}, catalog());
+  ASSERT_TRUE(q);
+  const Result<MemoryPlan> layout = default_memory_plan(*q);
+  ASSERT_TRUE(layout);
+  const Estimator estimator(*q);
+  const Bytes<> total = estimator.memory_account(layout->plan).worst().total();
+  const std::vector<Remedy> all = remedies(estimator, layout->plan, total - estimator.usable<double>());
+  const Remedy &one = with(all, "recompute none to full"),
+               &two = with(all, "recompute none to selective, offload none to activations");
+  EXPECT_EQ(one.change, "recompute none to full") << "alone it is enough";
+  EXPECT_LT(two.step, one.step);
+  EXPECT_EQ(all[0].change, two.change);
+  EXPECT_LE(two.memory, estimator.usable<double>());
 }
 
 Result<Question> told(std::vector<std::pair<std::string, std::string>> flags) {
@@ -115,6 +122,39 @@ Result<Question> told(std::vector<std::pair<std::string, std::string>> flags) {
   flags.emplace_back("--gpus", "16");
   flags.emplace_back("--framework", "deepspeed");
   return question_from_flags(Purpose::kRun, flags, catalog());
+}
+
+TEST(Remedies, AFullHostIsAskedForLess) {
+  const auto full = [](const char* host_memory) {
+    const Result<Question> q = told({{"--offload", "optimizer,activations"}, {"--host-memory", host_memory}});
+    EXPECT_TRUE(q);
+    const Result<MemoryPlan> layout = default_memory_plan(*q);
+    const Estimator estimator(*q);
+    EXPECT_GT(estimator.host_need(layout->plan), q->cluster.host_memory->value);
+    const std::vector<Remedy> all = host_remedies(estimator, layout->plan);
+    EXPECT_TRUE(std::all_of(all.begin(), all.end(), [&](const Remedy& r) {
+      return r.host <= q->cluster.host_memory->value && r.memory <= estimator.usable<double>();
+    }));
+    return all;
+  };
+  const Remedy activations = with(full("100"), "offload optimizer,activations to optimizer");
+  EXPECT_GT(activations.host, bytes(0));
+  EXPECT_LT(activations.freed, bytes(0)) << "they come back";
+  const std::vector<Remedy> none = full("8");
+  EXPECT_TRUE(keeps_training(none));
+  EXPECT_TRUE(std::none_of(none.begin(), none.end(), [](const Remedy& r) {
+    return !r.changes_training && r.plan.offloads(Offload::kOptimizer);
+  })) << "its state alone is larger";
+}
+
+TEST(Remedies, ASingleReplicaHasNothingToShard) {
+  const Question q = llama3_8b_question(4096, 2);
+  Plan p;
+  p.dp = 2;
+  p.zero_stage = 3;
+  const Remedy tensor = with(remedies(Estimator(q), p, bytes(1)), "tp 1 to 2");
+  EXPECT_EQ(tensor.plan.zero_stage, 0);
+  EXPECT_TRUE(tensor.plan.sequence_parallel);
 }
 
 TEST(Remedies, KeepOnTheHostWhatItHasRoomFor) {

@@ -227,7 +227,7 @@ std::string memory_text(const Question& q, const MemoryAnswer& a, const std::vec
   text += largest_line(a) + floor_lines(a) + smallest_line(a);
   const bool tight = a.verdict == Verdict::kTight;
   const std::string makes = tight ? "make it fit at the band's far end" : "make it fit";
-  if (!a.fits && a.floor.feasible && a.broken != Constraint::kHostMemory && !keeps_training(a.remedies))
+  if (!a.fits && a.floor.feasible && !keeps_training(a.remedies))
     text += "\nno change of one or two settings of the plan makes it fit\n";
   // Of the allocator's blocks, not of the total: no remedy by itself where the total does not fit.
   const auto joined = tight ? a.joined : std::nullopt;

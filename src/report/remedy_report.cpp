@@ -51,7 +51,8 @@ std::string remedy_lines(const std::vector<Remedy>& remedies, std::optional<Byte
     }
     for (const Remedy& r : some) {
       if (r.changes_training != changes) continue;
-      std::vector<std::string> cells{r.change, format(r.memory), format(r.freed), signed_step(r)};
+      std::vector<std::string> cells{r.change, format(r.memory), r.freed > bytes(0) ? format(r.freed) : "",
+                                     signed_step(r)};
       if (host) cells.push_back(r.host > bytes(0) ? format(r.host) : "");
       rows.row(cells);
       ++count;
