@@ -87,7 +87,10 @@ MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const F
   answer.layer_paper = estimator.layer_activations<double>(plan, 0, ActivationModel::kPaper);
   answer.layer_ops = estimator.layer_activations<double>(plan, 0, ActivationModel::kOps);
   answer.floor = state_floor(estimator);
-  if (answer.broken) answer.smallest = smallest_cluster(question, answer.floor);
+  if (answer.broken) {
+    answer.smallest = smallest_cluster(question, answer.floor);
+    answer.smallest_offloading = smallest_offloading(question, answer.smallest);
+  }
   if (suggest > 0) {
     answer.suggested = true;
     answer.suggestions = search(estimator, fixed, suggest - 1);

@@ -25,6 +25,7 @@ struct Floor {
 struct SmallestCluster {
   std::int64_t gpus = 0;
   Estimate best;
+  Bytes<> host{};  // what a node keeps in its host's memory there
 };
 
 struct MemoryAnswer {
@@ -46,7 +47,8 @@ struct MemoryAnswer {
   std::optional<Bytes<>> joined;
   Bytes<> layer_paper, layer_ops;  // what one layer of the first kind keeps for one micro-batch
   Floor floor;
-  std::optional<SmallestCluster> smallest;  // where it does not fit
+  std::optional<SmallestCluster> smallest;             // where it does not fit
+  std::optional<SmallestCluster> smallest_offloading;  // where a host would make it smaller
   bool suggested = false;
   SearchResult suggestions;                      // filled when asked for
   std::vector<MemoryAccount> suggestion_memory;  // the best one's, then the others'

@@ -5,6 +5,7 @@
 #include "catalog/parameters.h"
 #include "estimate/estimator.h"
 #include "estimate/test_questions.h"
+#include "import/flag_list.h"
 
 namespace shardplan {
 namespace {
@@ -136,6 +137,28 @@ TEST(Memory, StagesOfUnequalLayersAndEdges) {
   EXPECT_DOUBLE_EQ(state, 16.0 * 8030261248.0);
   EXPECT_EQ(estimator.stage_memory<double>(p, 0)[MemoryTerm::kLogits].raw(), 0);
   EXPECT_GT(estimator.stage_memory<double>(p, 2)[MemoryTerm::kLogits].raw(), 0);
+}
+
+MemoryAnswer of_70b_on_8(const char* host_memory) {
+  FlagList flags{
+      {"--preset", "llama3-70b"}, {"--gpu", "h100-sxm"}, {"--gpus", "8"}, {"--framework", "deepspeed"}};
+  if (host_memory != nullptr) flags.emplace_back("--host-memory", host_memory);
+  const Question q = question_from_flags(Purpose::kMemory, flags, catalog()).value();
+  return memory_answer(Estimator(q), default_memory_plan(q)->plan, q.fixed, 0);
+}
+
+TEST(Memory, TheSmallestClusterWithAHostThatHasRoom) {
+  const MemoryAnswer any = of_70b_on_8(nullptr);
+  ASSERT_TRUE(any.smallest && any.smallest_offloading);
+  EXPECT_FALSE(any.floor.feasible);
+  EXPECT_GT(any.smallest->gpus, 8);
+  EXPECT_EQ(any.smallest->host, bytes(0));
+  EXPECT_EQ(any.smallest_offloading->gpus, 8);
+  EXPECT_GT(any.smallest_offloading->host, bytes(0));
+  // A host without room for it makes no cluster smaller.
+  const MemoryAnswer none = of_70b_on_8("8");
+  EXPECT_FALSE(none.smallest_offloading);
+  EXPECT_EQ(none.smallest->gpus, any.smallest->gpus);
 }
 
 TEST(Memory, ATightPlanIsToldWhatMakesItSure) {

@@ -64,7 +64,9 @@ std::string headline(const Question& q, const MemoryAnswer& a) {
   std::string text = "does not fit: " + both + ", " + format(worst.total() - a.memory.usable) +
                      " too much; " + broken_words(*a.broken) + "\n";
   if (!a.floor.feasible) {
-    const bool elsewhere = keeps_training(a.remedies);  // that can only be on the host
+    // A plan that fits all the same can only be one with the host.
+    const auto& offloading = a.smallest_offloading;
+    const bool elsewhere = keeps_training(a.remedies) || (offloading && offloading->gpus <= q.cluster.gpus);
     text += "no plan fits on " + format_count(static_cast<double>(q.cluster.gpus)) +
             (q.cluster.gpus == 1 ? " GPU" : " GPUs") + (elsewhere ? " without their host" : "") +
             ": state alone is " + format(a.floor.state_per_gpu) + " on each under full sharding, more than " +
@@ -101,12 +103,26 @@ std::string floor_lines(const MemoryAnswer& a) {
          " in whole nodes\n";
 }
 
-std::string smallest_line(const MemoryAnswer& a) {
-  if (!a.smallest) return "";
-  const Estimate& e = a.smallest->best;
-  return "smallest " + format_count(static_cast<double>(a.smallest->gpus)) +
-         " GPUs in whole nodes hold a plan: " + canonical(e.plan) + " with " + format(e.headroom()) +
-         " free\n";
+/// `first`: what the line begins with.
+std::string smallest_words(const char* first, const SmallestCluster& smallest) {
+  const Estimate& e = smallest.best;
+  return std::string(first) + format_count(static_cast<double>(smallest.gpus)) +
+         " GPUs in whole nodes hold a plan: " + canonical(e.plan) + " with " + format(e.headroom()) + " free";
+}
+
+std::string smallest_lines(const Question& q, const MemoryAnswer& a) {
+  std::string text;
+  if (a.smallest) text += smallest_words("smallest ", *a.smallest) + "\n";
+  if (!a.smallest_offloading) return text;
+  const Bytes<> host = a.smallest_offloading->host;
+  const auto& has = q.cluster.host_memory;
+  return text +
+         smallest_words(text.empty() ? "smallest with the host " : "         with the host ",
+                        *a.smallest_offloading) +
+         ", " + format(host) + " of " +
+         (has ? "a node's " + format(has->value) + " of host memory"
+              : "host memory in a node (not checked: --host-memory)") +
+         "\n";
 }
 
 std::string suggestion_table(const MemoryAnswer& a) {
@@ -176,6 +192,13 @@ std::string adapter_line(const Question& q, const MemoryAnswer& a) {
          (adapters.base ? adapters.base->name : "16 bits") + "\n";
 }
 
+Json smallest_json(const std::optional<SmallestCluster>& smallest) {
+  if (!smallest) return nullptr;
+  return {{"gpus", smallest->gpus},
+          {"plan", plan_json(smallest->best.plan)},
+          {"host_node_bytes", smallest->host.raw()}};
+}
+
 }  // namespace
 
 std::string memory_band_words(const ErrorBand& band, Bytes<> total) {
@@ -224,7 +247,7 @@ std::string memory_text(const Question& q, const MemoryAnswer& a, const std::vec
           stage_lines(a.memory.by_stage);
   text += "layer    one micro-batch keeps " + format(a.layer_paper) + " (paper) or " + format(a.layer_ops) +
           " (ops, fused attention) in a layer\n";
-  text += largest_line(a) + floor_lines(a) + smallest_line(a);
+  text += largest_line(a) + floor_lines(a) + smallest_lines(q, a);
   const bool tight = a.verdict == Verdict::kTight;
   const std::string makes = tight ? "make it fit at the band's far end" : "make it fit";
   if (!a.fits && a.floor.feasible && !keeps_training(a.remedies))
@@ -272,9 +295,8 @@ Json memory_answer_json(const Question& q, const MemoryAnswer& a, const std::vec
         {"feasible", a.floor.feasible},
         {"min_gpus", static_cast<std::int64_t>(a.floor.min_gpus)},
         {"min_gpus_whole_nodes", static_cast<std::int64_t>(a.floor.min_gpus_whole_nodes)}}},
-      {"smallest_cluster", a.smallest
-                               ? Json{{"gpus", a.smallest->gpus}, {"plan", plan_json(a.smallest->best.plan)}}
-                               : Json(nullptr)},
+      {"smallest_cluster", smallest_json(a.smallest)},
+      {"smallest_cluster_offloading", smallest_json(a.smallest_offloading)},
       {"assumed", assumed},
       {"remedies", remedies_json(a.remedies, a.verdict == Verdict::kTight ? a.joined : std::nullopt)},
       {"suggestions", suggestions}};
