@@ -23,6 +23,9 @@ struct Tier {
   Sourced<Seconds<>> latency;           // of one ring step
   Sourced<Ratio<>> oversubscription{ratio(1),
                                     {}};  // bandwidth is divided by it when a group crosses this tier
+  /// Of a network: how many GPUs share one of a node's cards, where that is known.
+  std::optional<Sourced<Ratio<>>> gpus_per_nic{};
+  bool own_link = false;  // the device's: NVLink, xGMI, ICI
 };
 
 struct Cluster {
@@ -38,6 +41,8 @@ struct Cluster {
   /// How the collectives of a known device and network run; nothing for links by hand, where all that is
   /// known of a link is its bandwidth and latency.
   std::shared_ptr<const CollectiveSystem> collectives;
+  /// The shape of a slice, where the innermost tier is one: a torus, over which collectives run axis by axis.
+  std::optional<Torus> torus;
   /// Choices made for the person: "h100-sxm: usual node of 8, ib-ndr-400".
   std::vector<std::string> assumed;
 
@@ -47,5 +52,9 @@ struct Cluster {
 
 /// Index of the innermost tier whose size holds `span` consecutive GPUs.
 std::size_t tier_of(const Cluster& cluster, std::int64_t span);
+
+/// Gives the innermost tier its shape, where it is a torus: the told one if it still has as many chips, else
+/// the most cubic. To be called whenever `gpus` or the tiers have changed.
+void fit_torus(Cluster& cluster);
 
 }  // namespace shardplan

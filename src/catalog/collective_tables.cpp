@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::array<const char*, kCommAlgorithmCount> kAlgorithmNames{
     "none",      "ring",   "tier-by-tier", "pairwise", "chain",    "tree", "nvls",
-    "nvls-tree", "direct", "one-shot",     "two-shot", "multimem", "pat"};
+    "nvls-tree", "direct", "one-shot",     "two-shot", "multimem", "pat",  "torus"};
 constexpr std::array<const char*, kProtocolCount> kProtocolNames{"LL", "LL128", "Simple"};
 constexpr std::array<const char*, kLauncherCount> kLauncherNames{"nccl-tests", "torch", "cuda-graph",
                                                                  "device-kernel"};

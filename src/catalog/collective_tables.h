@@ -30,9 +30,10 @@ enum class CommAlgorithm {
   kOneShot,
   kTwoShot,
   kMultimem,
-  kPat
+  kPat,
+  kTorus
 };
-inline constexpr int kCommAlgorithmCount = 13;
+inline constexpr int kCommAlgorithmCount = 14;
 /// "ring", "tier-by-tier", "nvls-tree", ...; "none" for a single rank.
 const char* name(CommAlgorithm algorithm);
 

@@ -8,6 +8,7 @@
 // collective costs.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,18 @@ struct SizeRange {
   Bytes<> low = bytes(8), high = gibibytes(16);
 };
 
+/// Groups that send between nodes at the same time, and the cards of a node that they share.
+struct CardSharing {
+  std::int64_t gpus = 1;    // of a node
+  std::int64_t cards = 1;   // of a node; no more than GPUs, as several of one GPU count as one
+  std::int64_t groups = 1;  // with ranks in each node
+  std::int64_t ranks = 1;   // of one group in a node
+  std::size_t network = 0;  // the first tier that the cards lead to
+  Source source;            // of the number of cards
+  /// Ranks on the fullest card.
+  std::int64_t sharers() const { return (groups * ranks + cards - 1) / cards; }
+};
+
 struct CommQuestion {
   Collective collective = Collective::kAllReduce;
   Sourced<Ratio<>> ranks;
@@ -38,6 +51,9 @@ struct CommQuestion {
   std::optional<SizeRange> sweep;
   /// The step whose backward pass it may hide under.
   std::optional<Sourced<Seconds<>>> step;
+  std::int64_t stride = 1;  // GPUs from one rank to the next
+  /// Where the ranks are on several nodes.
+  std::optional<CardSharing> cards;
   /// Only its tiers count; the ranks fill them innermost first.
   Cluster cluster;
   /// Where the cluster's library is known: who launches the collective, what that adds, which ways are open.

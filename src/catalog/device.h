@@ -10,6 +10,7 @@
 
 #include "catalog/source.h"
 #include "catalog/timing.h"
+#include "catalog/torus.h"
 
 namespace shardplan {
 
@@ -27,7 +28,8 @@ struct ScaleUp {
   Sourced<Ratio<>> domain_size;
   Sourced<BytesPerSecond<>> bandwidth;           // as sold
   Sourced<BytesPerSecond<>> achieved_bandwidth;  // bus bandwidth of large ring collectives
-  Sourced<Seconds<>> latency;                    // of one ring step
+  Sourced<Seconds<>> latency;                    // of one ring step; of one hop on a torus
+  std::optional<TorusPod> torus;                 // where the kind is one; a chip's links together
 };
 
 /// Shares of the datasheet figures that kernels reach, and the floors.

@@ -2,7 +2,8 @@
 // faster.
 //
 // Tier by tier: reduce-scatter inside each tier, the outermost one carries the remaining share, all-gather
-// back. A flat ring runs at the pace of the slowest link it crosses: each step waits for it.
+// back. A flat ring runs at the pace of the slowest link it crosses: each step waits for it. Inside a slice
+// of TPUs the links are those of a torus (torus_collectives.h).
 //
 //   auto cost = group_collective<double>(Collective::kAllReduce, gradient_bytes, cluster_links,
 //   dense_shard_group(plan));
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "cost/collectives.h"
+#include "cost/torus_collectives.h"
 #include "graph/placement.h"
 
 namespace shardplan {
@@ -152,11 +154,79 @@ CollectiveCost<N> all_to_all_over_tiers(const Bytes<N>& size, const std::vector<
 
 }  // namespace detail
 
+namespace detail {
+
+/// Adds the tiers beyond a slice, where each of its ranks carries what is left of the vector.
+template <class N, class Visit>
+void visit_slices(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
+                  const TierShares& shares, std::int64_t count, Visit visit) {
+  if (kind == Collective::kAllToAll) {
+    visit_peers<N>(size, links, shares, count,
+                   [&](std::size_t i, const Bytes<N>& bytes, const CollectiveCost<N>& part) {
+                     if (i > 0) visit(i, bytes, part);
+                   });
+    return;
+  }
+  if (kind == Collective::kSendRecv || kind == Collective::kBroadcast) {
+    if (shares.outermost == 0) return;
+    const Link<N>& link = links[shares.outermost];
+    const std::int64_t slices = (count + shares.ranks[0] - 1) / shares.ranks[0];
+    visit(shares.outermost, size,
+          ring_cost<N>(kind, {size, rank_count<N>(slices), link.bandwidth, link.latency}));
+    return;
+  }
+  visit_tiers<N>(size, links, shares, [&](std::size_t i, const RingIn<N>& in) {
+    if (i > 0) visit(i, in.size, ring_cost<N>(kind, in));
+  });
+}
+
+}  // namespace detail
+
+/// Slices of a torus, joined by a network: calls visit(tier, bytes, cost) for each tier that joins ranks of
+/// the group. Of an all-to-all, what stays in the slice counts a rank's own share.
+template <class N, class Visit>
+void visit_torus(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
+                 const Cluster& cluster, const Group& group, const TierShares& shares, Visit visit) {
+  const std::int64_t inside = shares.ranks[0];
+  const bool sent_away = kind == Collective::kSendRecv && shares.outermost > 0;
+  if (inside > 1 && !sent_away) {
+    const TorusLayout layout = torus_layout(*cluster.torus, {group.stride, inside});
+    const bool part = kind == Collective::kAllToAll && inside < group.count;
+    const double share = static_cast<double>(inside) / static_cast<double>(group.count);
+    const Bytes<N> bytes =
+        part ? size * leaf<N>("share of the peers in the slice", share, "placement of the group") : size;
+    visit(std::size_t{0}, bytes,
+          torus_cost<N>(kind, bytes, inside, *cluster.torus, layout, links[0].bandwidth, links[0].latency));
+  }
+  detail::visit_slices<N>(kind, size, links, shares, group.count, visit);
+}
+
+namespace detail {
+
+template <class N>
+GroupCost<N> torus_group(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
+                         const Cluster& cluster, const Group& group) {
+  GroupCost<N> result;
+  const TierShares shares = members(cluster, group);
+  result.tier = result.paced_by = shares.outermost;
+  result.hierarchical = shares.outermost > 0 && shares.ranks[0] > 1;
+  visit_torus<N>(kind, size, links, cluster, group, shares,
+                 [&](std::size_t, const Bytes<N>&, const CollectiveCost<N>& part) {
+                   result.cost.latency_term += part.latency_term;
+                   result.cost.bandwidth_term += part.bandwidth_term;
+                   result.paced_bandwidth_term = part.bandwidth_term;
+                 });
+  return result;
+}
+
+}  // namespace detail
+
 template <class N>
 GroupCost<N> group_collective(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
                               const Cluster& cluster, const Group& group) {
   GroupCost<N> result;
   if (group.count <= 1) return result;
+  if (cluster.torus) return detail::torus_group<N>(kind, size, links, cluster, group);
   const TierShares shares = members(cluster, group);
   result.tier = result.paced_by = shares.outermost;
   if (kind == Collective::kAllToAll) {

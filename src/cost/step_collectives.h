@@ -1,7 +1,8 @@
 // A collective of a training step: what the cluster's library would run, after a launch.
 //
-// Where the library is known (NCCL, RCCL), the time is that of the way it picks. Where it is not (a TPU,
-// tiers of a cluster file), a ring at the slower of the scale-up link and the node's rails, as several
+// Where the library is known (NCCL, RCCL), the time is that of the way it picks. In a slice of TPUs, what the
+// axes of its torus take, after the same launch and ramp. Where neither is known (tiers of a cluster file), a
+// ring at the slower of the scale-up link and the node's rails, as several
 // channels leave a node by different network cards; on top launch, a ramp that grows with the square root of
 // the size (protocol switches, pipeline fill), network hops of a tree.
 //
@@ -123,13 +124,18 @@ RailPace<N> rail_pace(const std::vector<Link<N>>& links, const TierShares& share
   return pace;
 }
 
+inline double domains_of(const TierShares& shares) {
+  double domains = 1;
+  for (std::size_t i = 1; i <= shares.outermost; ++i) domains *= static_cast<double>(shares.ranks[i]);
+  return domains;
+}
+
 /// A ring over rails, beyond its bytes a launch, a ramp and a hop for each doubling of the domains.
 template <class N>
 CollectiveCost<N> ramped_ring(Collective kind, const RingIn<N>& ring, const std::vector<Link<N>>& links,
                               const KernelLaw& law, const TierShares& shares, const Ratio<N>& inner,
                               const Sourced<Seconds<>>& launch) {
-  double domains = 1;
-  for (std::size_t i = 1; i <= shares.outermost; ++i) domains *= static_cast<double>(shares.ranks[i]);
+  const double domains = domains_of(shares);
   const bool reduces = kind == Collective::kAllReduce;
   CollectiveCost<N> cost;
   cost.latency_term = call<CollectiveOverhead>(CollectiveOverhead::In<N>{
@@ -141,6 +147,32 @@ CollectiveCost<N> ramped_ring(Collective kind, const RingIn<N>& ring, const std:
   return cost;
 }
 
+/// Over the torus of a slice; between slices one hop for each doubling of them, as of a ring over rails.
+template <class N>
+GroupCost<N> ramped_torus(Collective kind, const Bytes<N>& size, const std::vector<Link<N>>& links,
+                          const Cluster& cluster, const Group& group, const Sourced<Seconds<>>& launch) {
+  GroupCost<N> result = group_collective<N>(kind, size, links, cluster, group);
+  const Seconds<N> start = leaf<N>("launch", launch.value, launch.source);
+  if (kind == Collective::kSendRecv || kind == Collective::kAllToAll) {
+    result.cost.latency_term += start;
+    return result;
+  }
+  const TierShares shares = members(cluster, group);
+  const KernelLaw& law = cluster.device.law;
+  Seconds<N> hops{};
+  visit_torus<N>(kind, size, links, cluster, group, shares,
+                 [&](std::size_t tier, const Bytes<N>&, const CollectiveCost<N>& part) {
+                   if (tier == 0) hops += part.latency_term;
+                 });
+  const Ratio<N> one(N(1.0));
+  result.cost.latency_term = hops + call<CollectiveOverhead>(CollectiveOverhead::In<N>{
+                                        size, start, leaf<N>("ramp", law.ramp.value, law.ramp.source),
+                                        Seconds<N>(N(0.0)), one, links[shares.outermost].latency,
+                                        leaf<N>("slices", domains_of(shares), "placement of the group"),
+                                        Ratio<N>(N(kind == Collective::kAllReduce ? 2.0 : 1.0))});
+  return result;
+}
+
 }  // namespace detail
 
 /// `launch` is what starting it takes: the law's of a collective, or of a send.
@@ -150,6 +182,7 @@ GroupCost<N> step_collective(Collective kind, const Bytes<N>& size, const std::v
   if (!has_collective_law(cluster)) return group_collective<N>(kind, size, links, cluster, group);
   GroupCost<N> result;
   if (group.count <= 1) return result;
+  if (cluster.torus) return detail::ramped_torus<N>(kind, size, links, cluster, group, launch);
   const TierShares shares = members(cluster, group);
   const Ratio<N> inner = leaf<N>("ranks of a domain, each with its rail",
                                  static_cast<double>(shares.ranks[0]), "placement of the group");

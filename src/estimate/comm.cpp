@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cost/rails.h"
+
 namespace shardplan {
 namespace {
 
@@ -46,7 +48,7 @@ CommWay<N> flat_way(const CommQuestion& q, const Bytes<N>& size, const std::vect
   CommWay<N> way;
   way.algorithm = flat_algorithm(q.collective);
   way.cost = ring_cost<N>(q.collective, in);
-  way.parts.push_back({q.cluster.tiers[tier].name, count, size, link, way.cost});
+  way.parts.push_back({q.cluster.tiers[tier].name, count, size, link, way.cost, {}});
   return way;
 }
 
@@ -56,7 +58,7 @@ CommWay<N> tiered_way(const CommQuestion& q, const Bytes<N>& size, const std::ve
   CommWay<N> way;
   way.algorithm = CommAlgorithm::kTierByTier;
   const auto add = [&](std::size_t tier, const Bytes<N>& bytes, const CollectiveCost<N>& part) {
-    way.parts.push_back({q.cluster.tiers[tier].name, shares.ranks[tier], bytes, links[tier], part});
+    way.parts.push_back({q.cluster.tiers[tier].name, shares.ranks[tier], bytes, links[tier], part, {}});
     way.cost.latency_term += part.latency_term;
     way.cost.bandwidth_term += part.bandwidth_term;
   };
@@ -84,13 +86,67 @@ std::vector<CommWay<N>> library_list(const CommQuestion& q, const Bytes<N>& size
     way.algorithm = cost.algorithm;
     way.protocol = cost.protocol;
     way.cost = cost.cost;
-    way.parts.push_back({q.cluster.tiers[outermost].name, group.count, size, links[outermost], way.cost});
+    way.parts.push_back({q.cluster.tiers[outermost].name, group.count, size, links[outermost], way.cost, {}});
     ways.push_back(std::move(way));
   }
   if (ways.empty()) ways.emplace_back();
   std::stable_sort(ways.begin() + 1, ways.end(),
                    [](const CommWay<N>& a, const CommWay<N>& b) { return a.time() < b.time(); });
   return ways;
+}
+
+/// Axis by axis inside a slice, and over the network between slices.
+template <class N>
+CommWay<N> torus_way(const CommQuestion& q, const Bytes<N>& size, const std::vector<Link<N>>& links,
+                     const Group& group) {
+  const TierShares shares = members(q.cluster, group);
+  const Torus& torus = *q.cluster.torus;
+  CommWay<N> way;
+  visit_torus<N>(
+      q.collective, size, links, q.cluster, group, shares,
+      [&](std::size_t tier, const Bytes<N>& bytes, const CollectiveCost<N>& part) {
+        CommPart<N> carried{q.cluster.tiers[tier].name, shares.ranks[tier], bytes, links[tier], part, {}};
+        if (tier == 0) {
+          carried.layout = torus_layout(torus, {group.stride, shares.ranks[0]});
+          carried.link.bandwidth = torus_path<N>(torus, *carried.layout, links[0].bandwidth).into_chip;
+        }
+        way.parts.push_back(std::move(carried));
+        way.cost.latency_term += part.latency_term;
+        way.cost.bandwidth_term += part.bandwidth_term;
+      });
+  const bool inside = way.parts.front().layout.has_value();
+  way.algorithm = way.parts.size() > 1 ? CommAlgorithm::kTierByTier
+                  : inside             ? CommAlgorithm::kTorus
+                                       : flat_algorithm(q.collective);
+  return way;
+}
+
+/// Two ranks of one torus that are as far apart as can be send over all its ports.
+Group group_of(const CommQuestion& q) {
+  if (q.collective != Collective::kSendRecv) return {q.stride, rank_total(q)};
+  if (q.cluster.torus && q.cluster.tiers.size() == 1) return {1, q.cluster.torus->chips()};
+  // They may sit anywhere: the outermost link is what they can be sure of.
+  return {(q.cluster.gpus + 1) / kPair, kPair};
+}
+
+/// The links, those between nodes as far as the group has them.
+template <class N>
+std::vector<Link<N>> shared_links(const CommQuestion& q, CommCost<N>& cost) {
+  std::vector<Link<N>> links = cluster_links<N>(q.cluster);
+  if (!q.cards) return links;
+  const CardSharing& cards = *q.cards;
+  const auto count = [&](const char* what, std::int64_t v) {
+    return leaf<N>(what, static_cast<double>(v), cards.source);
+  };
+  for (std::size_t i = cards.network; i < links.size(); ++i) {
+    links[i].bandwidth = call<RailShare>(typename RailShare::In<N>{
+        links[i].bandwidth, count("GPUs of a node", cards.gpus),
+        count("network cards of a node", cards.cards),
+        leaf<N>("ranks that send through one card", static_cast<double>(cards.sharers()),
+                "groups at once and where their ranks sit")});
+  }
+  cost.card_share = links[cards.network].bandwidth;
+  return links;
 }
 
 /// The way that needs no thought about tiers.
@@ -148,11 +204,11 @@ CommCost<N> comm_cost(const CommQuestion& q) {
   if (count <= 1) {
     cost.ways.emplace_back();
   } else {
-    const std::vector<Link<N>> links = cluster_links<N>(q.cluster);
-    // Two ranks that send and receive may sit anywhere: the outermost link is what they can be sure of.
-    const std::int64_t apart = q.collective == Collective::kSendRecv ? (q.cluster.gpus + 1) / kPair : 1;
-    const Group group{apart, count};
-    if (q.cluster.collectives) {
+    const std::vector<Link<N>> links = shared_links<N>(q, cost);
+    const Group group = group_of(q);
+    if (q.cluster.torus) {
+      cost.ways.push_back(torus_way<N>(q, cost.size, links, group));
+    } else if (q.cluster.collectives) {
       cost.ways = library_list<N>(q, cost.size, links, group);
     } else {
       const TierShares shares = members(q.cluster, group);

@@ -26,6 +26,7 @@ struct CommPart {
   Bytes<N> size;
   Link<N> link;
   CollectiveCost<N> cost;
+  std::optional<TorusLayout> layout;  // of the group, where the tier is a torus; link is then into a chip
 };
 
 /// One way to run the collective.
@@ -51,6 +52,7 @@ template <class N = double>
 struct CommCost {
   Bytes<N> size;
   std::optional<Seconds<N>> window;
+  std::optional<BytesPerSecond<N>> card_share;  // of a rank between nodes, where they share network cards
   /// Of a library: the one it picks, then the fastest first. Of links by hand: the flat one first.
   std::vector<CommWay<N>> ways;
   std::size_t best_way = 0;

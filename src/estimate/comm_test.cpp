@@ -87,6 +87,35 @@ TEST(Comm, AgreesWithTheCollectivesOfAStep) {
   }
 }
 
+/// One rank in each of eight nodes of eight GPUs and four cards of 50 GB/s, so 25 GB/s for each GPU.
+CommQuestion on_cards(std::int64_t groups) {
+  CommQuestion q = question(64, 7, {tier("node", 8, 300, 5), tier("network", 64, 25, 15)});
+  q.ranks.value = ratio(8);
+  q.stride = 8;
+  q.cards = CardSharing{8, 4, groups, 1, 1, {}};
+  return q;
+}
+
+TEST(Comm, EightGroupsOnFourCardsGetHalfOfOneEach) {
+  const CommAnswer eight = answer_comm(on_cards(8)), four = answer_comm(on_cards(4));
+  EXPECT_EQ(*eight.cost.card_share, gigabytes_per_s(25));
+  EXPECT_EQ(*four.cost.card_share, gigabytes_per_s(50));
+  EXPECT_NEAR((eight.cost.best().cost.bandwidth_term / four.cost.best().cost.bandwidth_term).raw(), 2, 1e-12);
+}
+
+TEST(Comm, OneGroupAloneIsNotSlowed) {
+  const CommAnswer alone = answer_comm(on_cards(1));
+  EXPECT_EQ(*alone.cost.card_share, gigabytes_per_s(50));
+  EXPECT_EQ(alone.cost.best().time(), answer_comm(on_cards(4)).cost.best().time());
+}
+
+TEST(Comm, APlansGroupsHaveTheShareOfEveryGpuSending) {
+  const CommQuestion q = on_cards(8);
+  const auto step = group_collective<double>(Collective::kAllReduce, gigabytes(14),
+                                             cluster_links<double>(q.cluster), q.cluster, {8, 8});
+  EXPECT_NEAR(answer_comm(q).cost.best().time().raw(), step.cost.total().raw(), 1e-12);
+}
+
 TEST(Comm, TracedEqualsDoubleBitForBit) {
   for (int kind = 0; kind < kCollectiveCount; ++kind) {
     CommQuestion q = question(48, 3.7, {tier("node", 8, 300, 5), tier("network", 48, 47, 11)});

@@ -16,9 +16,11 @@
 #include "cost/multi_token.h"
 #include "cost/offload.h"
 #include "cost/pipeline.h"
+#include "cost/rails.h"
 #include "cost/schedules.h"
 #include "cost/state.h"
 #include "cost/step_collectives.h"
+#include "cost/torus_collectives.h"
 #include "cost/utilisation.h"
 #include "formula/registry.h"
 
@@ -46,7 +48,8 @@ using AllFormulas =
                 GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime,
                 LaunchFloor, StragglerWait, OptimizerTime, ModelFlops, MegatronHardwareFlops,
                 SelectiveHardwareFlops, FlopsUtilisation, FrozenModelFlops,  //
-                CollectiveOverhead, TokenExchange,                           //
+                CollectiveOverhead, TokenExchange, TorusGatherBandwidth, TorusExchangeBandwidth, TorusHops,
+                RailShare,  //
                 PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble,
                 InFlightV, InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
                 KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead,

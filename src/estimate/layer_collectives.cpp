@@ -83,7 +83,9 @@ GroupCost<N> Estimator::token_exchange(const Plan& plan, const LayerOps& ops, co
   // However well it does beside a ring, it is no faster than the link as sold.
   const auto& sold = cluster.device.scale_up.bandwidth;
   const BytesPerSecond<N> near =
-      min(share(links[0], law.exchange_inside), leaf<N>("the link as sold", sold.value, sold.source));
+      cluster.torus
+          ? torus_exchange_bandwidth<N>(*cluster.torus, {group.stride, shares.ranks[0]}, links[0].bandwidth)
+          : min(share(links[0], law.exchange_inside), leaf<N>("the link as sold", sold.value, sold.source));
   const Link<N>& far = links[shares.outermost];
   GroupCost<N> result;
   result.tier = result.paced_by = shares.outermost;

@@ -85,8 +85,9 @@ void Estimator::fill_layer_times(const Plan& plan, LayerTimes<N>& times) const {
                                    leaf<N>("bytes of an activation", bytes(2), "16-bit activations") /
                                    leaf<N>("ranks that send a share each", sharers, "plan"));
   times.sent = value_of(size);
-  times.send = step_collective<N>(Collective::kSendRecv, size, tier_links, question_.cluster,
-                                  pipeline_pair(plan), question_.cluster.device.law.send);
+  times.send =
+      step_collective<N>(Collective::kSendRecv, size, tier_links, question_.cluster,
+                         pipeline_senders(question_.cluster, plan), question_.cluster.device.law.send);
 }
 
 template <class N>

@@ -73,6 +73,10 @@ inline constexpr std::array kWorks{
     Work{"torchtitan", "pytorch/torchtitan, torchtitan (source)"},
     Work{"torch-pipelining", "pytorch/pytorch, torch/distributed/pipelining (source)"},
     Work{"deepspeed", "deepspeedai/DeepSpeed, deepspeed (source)"},
+    Work{
+        "scaling-book",
+        "Austin et al., How to Scale Your Model, 2025, https://github.com/jax-ml/scaling-book: tpus.md (part 2), "
+        "sharding.md (part 3)"},
     Work{"transformer-engine", "NVIDIA/TransformerEngine, transformer_engine (source)"},
     Work{"shardplan", "derived in this project; the derivation stands in the assumption and the example"},
 };

@@ -102,5 +102,12 @@ inline Group pipeline_pair(const Plan& p) {
   const std::int64_t whole = std::int64_t{p.tp} * p.cp * p.dp * p.pp;
   return {(whole + 1) / 2, p.pp > 1 ? 2 : 1};
 }
+/// The pair that sends between stages: inside one slice of a torus stages next to each other, as a farther
+/// one would share more links than any does.
+inline Group pipeline_senders(const Cluster& cluster, const Plan& p) {
+  const Group pair = pipeline_pair(p);
+  if (!cluster.torus || members(cluster, pair).outermost > 0) return pair;
+  return {std::int64_t{p.tp} * p.cp * p.dp, pair.count};
+}
 
 }  // namespace shardplan

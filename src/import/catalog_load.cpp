@@ -56,9 +56,25 @@ void read_sources(const JsonNode& root, Catalog& catalog) {
 
 // Devices and fabrics ---------------------------------------------------------------------------------------
 
+/// {"pod": [16, 20, 28], "cube": 4, "source": ...}; two axes and no cube where no switch joins slices.
+TorusPod read_torus(const JsonNode& node, const Sources& sources) {
+  node.allow_only({"pod", "cube", "source", "note"});
+  TorusPod pod;
+  const std::vector<JsonNode> extents = node.at("pod").items();
+  if (extents.size() != 2 && extents.size() != kTorusAxes) {
+    node.find("pod").fail("out_of_range", std::to_string(extents.size()) + " axes", "two or three");
+    return pod;
+  }
+  for (std::size_t i = 0; i < extents.size(); ++i) pod.extents[i] = extents[i].integer(2, kMostGpus);
+  if (const JsonNode cube = node.find("cube")) pod.cube = cube.integer(1, kMostGpus);
+  pod.source = read_source_id(node.at("source"), sources);
+  if (const JsonNode note = node.find("note")) pod.source.note = note.text();
+  return pod;
+}
+
 ScaleUp read_scale_up(const JsonNode& node, const Sources& sources) {
-  node.allow_only(
-      {"kind", "domain_size", "bandwidth_bytes_per_s", "achieved_bandwidth_bytes_per_s", "latency_s"});
+  node.allow_only({"kind", "domain_size", "bandwidth_bytes_per_s", "achieved_bandwidth_bytes_per_s",
+                   "latency_s", "torus"});
   ScaleUp link;
   const std::string kind = node.at("kind").text();
   bool known = false;
@@ -75,6 +91,7 @@ ScaleUp read_scale_up(const JsonNode& node, const Sources& sources) {
   link.achieved_bandwidth =
       read_positive<BytesPerSecond<>>(node.at("achieved_bandwidth_bytes_per_s"), sources);
   link.latency = read_sourced<Seconds<>>(node.at("latency_s"), sources, 0);
+  if (link.kind == ScaleUpKind::kTorus) link.torus = read_torus(node.at("torus"), sources);
   return link;
 }
 

@@ -44,13 +44,16 @@ const Device* pcie_sibling(const Catalog& catalog, const Device& device) {
 std::string add_inner_tiers(const Catalog& catalog, std::optional<std::int64_t> told, Cluster& cluster) {
   const Device& device = cluster.device;
   const std::int64_t domain = domain_of(device), node = device.usual_gpus_per_node;
+  const bool torus = device.scale_up.torus.has_value();
   if (told && !(*told == node && domain > node)) {
-    cluster.tiers.push_back(scale_up_tier("node", *told, device));
-    cluster.tiers.back().bandwidth.source.note += "; nodes of " + number_text(*told) + " as told";
+    cluster.tiers.push_back(scale_up_tier(torus ? "slice" : "node", *told, device));
+    cluster.tiers.back().bandwidth.source.note +=
+        (torus ? "; slices of " : "; nodes of ") + number_text(*told) + " as told";
     return "";
   }
   if (domain > node) {
-    cluster.tiers.push_back(scale_up_tier("domain", domain, device));
+    cluster.tiers.push_back(scale_up_tier(torus ? "slice" : "domain", domain, device));
+    if (torus) return "slices of up to " + number_text(domain) + " chips, hosts of " + number_text(node);
     return "its scale-up domain of " + number_text(domain) + " GPUs (boards of " + number_text(node) + ")";
   }
   if (domain == node) {
@@ -74,7 +77,9 @@ Source assumed_source(const std::string& what, const std::string& note) {
 }
 
 Tier scale_up_tier(const std::string& name, std::int64_t size, const Device& device) {
-  return {name, size, device.scale_up.achieved_bandwidth, device.scale_up.latency, {ratio(1), {}}};
+  Tier tier{name, size, device.scale_up.achieved_bandwidth, device.scale_up.latency, {ratio(1), {}}};
+  tier.own_link = true;
+  return tier;
 }
 
 Tier fabric_tier(const std::string& name, std::int64_t size, const Fabric& fabric) {
@@ -85,7 +90,8 @@ Tier fabric_tier(const std::string& name, std::int64_t size, const Fabric& fabri
           {fabric.efficiency.value * fabric.bandwidth.value,
            product_source(fabric.bandwidth.source, fabric.efficiency.source, note)},
           fabric.latency,
-          {ratio(1), assumed_source("full bisection", "no oversubscription was told")}};
+          {ratio(1), assumed_source("full bisection", "no oversubscription was told")},
+          fabric.gpus_per_nic};
 }
 
 void set_assumed_reserve(Cluster& cluster) {
@@ -134,6 +140,7 @@ Result<Cluster> preset_cluster(const Catalog& catalog, const ClusterPreset& pres
   cluster.collectives =
       collective_system(catalog, cluster.device, static_cast<std::size_t>(network - preset.tiers.begin()));
   fit_tiers(cluster);
+  fit_torus(cluster);
   if (cluster.gpus > preset.gpus) {
     cluster.assumed.push_back(number_text(cluster.gpus) + " GPUs, more than the " + number_text(preset.gpus) +
                               " of " + preset.name + ", joined by its " + preset.tiers.back().fabric);
@@ -162,6 +169,7 @@ Result<Cluster> usual_cluster(const Catalog& catalog, const Device& device, std:
     chosen += (chosen.empty() ? "its usual fabric " : " and fabric ") + device.usual_fabric;
   }
   fit_tiers(cluster);
+  fit_torus(cluster);
   if (!chosen.empty()) cluster.assumed.push_back(device.name + ": " + chosen);
   const std::int64_t inner = cluster.tiers.front().size;
   if (gpus > inner && gpus % inner != 0) {

@@ -214,7 +214,7 @@ Device read_inline_device(const Reader& reader, const JsonNode& node, Cluster& c
 
 Tier read_tier(const Reader& reader, const JsonNode& node, const Device& device) {
   node.allow_only({"name", "size", "fabric", "bandwidth", "bandwidth_bytes_per_s", "latency", "latency_s",
-                   "oversubscription"});
+                   "oversubscription", "gpus_per_nic"});
   Tier tier;
   const std::string name = printable(node.at("name").text());
   const std::int64_t size = node.at("size").integer(1, kGpusMax);
@@ -238,6 +238,10 @@ Tier read_tier(const Reader& reader, const JsonNode& node, const Device& device)
       tier.bandwidth = *rate;
     if (const auto latency = read_optional(reader, node, "latency", "latency_s", kLatencyForm))
       tier.latency = *latency;
+  }
+  if (const JsonNode nic = node.find("gpus_per_nic")) {
+    const double gpus = nic.number(kGpusPerNicLimits.low, kGpusPerNicLimits.high);
+    tier.gpus_per_nic = Sourced<Ratio<>>{ratio(gpus), source_of(reader, nic)};
   }
   if (const JsonNode over = node.find("oversubscription")) {
     const double factor = over.number(kOversubscriptionLimits.low, kOversubscriptionLimits.high);
@@ -322,6 +326,7 @@ Result<Cluster> read_cluster_file(std::string_view text, std::string_view where,
   Cluster cluster = read_cluster(reader, JsonNode(&json.value(), "", &log), gpus);
   if (log.error) return *log.error;
   fit_tiers(cluster);
+  fit_torus(cluster);
   return cluster;
 }
 

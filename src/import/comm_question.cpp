@@ -19,7 +19,7 @@ using Flag = QuestionSpec::Flag Spec::*;
 constexpr double kGB = 1e9, kMicro = 1e-6, kMilli = 1e-3;
 constexpr std::int64_t kPair = 2;
 
-constexpr std::array<CommFlag, 17> kFlags{{
+constexpr std::array<CommFlag, 20> kFlags{{
     {"--collective", &Spec::collective,
      "all-reduce (the default), all-gather, reduce-scatter, all-to-all, broadcast or send-recv"},
     {"--gpus", &Spec::gpus, "ranks that take part"},
@@ -40,6 +40,10 @@ constexpr std::array<CommFlag, 17> kFlags{{
     {"--launcher", &Spec::launcher,
      "nccl-tests (the default), torch, cuda-graph or device-kernel (which opens one-shot kernels)"},
     {"--sweep", &Spec::sweep, "a range of sizes in place of one, such as 8B:16GB"},
+    {"--topology", &Spec::topology, "chips of a TPU slice along each axis: 4x4x8"},
+    {"--ranks-per-node", &Spec::ranks_per_node,
+     "ranks of the group in each node; all of its GPUs if not told"},
+    {"--groups", &Spec::groups, "such groups at once in each node; if not told, every GPU is in one"},
 }};
 
 const char* flag_of(Flag flag) {
@@ -121,6 +125,9 @@ class Reading {
   void take_links();
   void take_launcher();
   void take_cluster();
+  Result<Cluster> spread_cluster();
+  std::optional<std::int64_t> spread_over(std::int64_t node);
+  void take_cards();
   void replace_network();
   void take_two_tiers();
   void take_fabric();
@@ -131,6 +138,7 @@ class Reading {
   const Catalog& catalog_;
   CommQuestion question_;
   std::optional<std::int64_t> gpus_;
+  std::optional<std::int64_t> ranks_;  // where they do not fill the GPUs of their nodes
   std::optional<Error> error_;
 };
 
@@ -215,13 +223,111 @@ void Reading::take_cluster() {
   refuse_beside(what, {&Spec::bw, &Spec::latency});
   if (told(&Spec::cluster)) refuse_beside(what, {&Spec::fabric});
   if (error_) return;
-  Result<Cluster> cluster = build_cluster(spec_, catalog_, question_.assumed);
+  Result<Cluster> cluster =
+      told(&Spec::ranks_per_node) ? spread_cluster() : build_cluster(spec_, catalog_, question_.assumed);
   if (!cluster) return fail(cluster.error());
   question_.cluster = std::move(cluster).value();
   if (told(&Spec::fabric)) replace_network();
   for (const std::string& line : question_.cluster.assumed) {
     if (!line.starts_with("reserve")) question_.assumed.push_back(line);
   }
+}
+
+/// The first tier that is a network; the number of tiers where there is none.
+std::size_t network_of(const Cluster& cluster) {
+  for (std::size_t i = 1; i < cluster.tiers.size(); ++i) {
+    if (!cluster.tiers[i].own_link) return i;
+  }
+  return cluster.tiers.size();
+}
+
+/// Takes --ranks-per-node: GPUs from one rank to the next, and as many nodes as the ranks then need.
+std::optional<std::int64_t> Reading::spread_over(std::int64_t node) {
+  const Result<std::int64_t> held =
+      read_whole(flag_of(&Spec::ranks_per_node), *spec_.ranks_per_node, 1, node);
+  if (!held) {
+    fail(held.error());
+    return std::nullopt;
+  }
+  if (node % *held != 0) {
+    fail(&Spec::ranks_per_node, "out_of_range",
+         *spec_.ranks_per_node + " ranks are not spread evenly over nodes of " + std::to_string(node),
+         "a divisor of " + std::to_string(node));
+    return std::nullopt;
+  }
+  question_.stride = node / *held;
+  if (!gpus_) return std::nullopt;
+  ranks_ = *gpus_;
+  return (*gpus_ + *held - 1) / *held * node;
+}
+
+/// The cluster of a group that does not fill its nodes: first all of it, to see what a node is.
+Result<Cluster> Reading::spread_cluster() {
+  Spec whole = spec_;
+  if (told(&Spec::gpu)) {
+    whole.gpus = std::to_string(kGpusMax);
+  } else {
+    whole.gpus.reset();
+  }
+  std::vector<std::string> unused;
+  Result<Cluster> all = build_cluster(whole, catalog_, unused);
+  if (!all) return all;
+  const std::size_t network = network_of(*all);
+  if (network >= all->tiers.size()) {
+    return Error{"conflict", "there is one node, so that the ranks cannot be spread over several",
+                 flag_of(&Spec::ranks_per_node), "a cluster of several nodes", ""};
+  }
+  const auto gpus = spread_over(all->tiers[network - 1].size);
+  if (error_) return *error_;
+  if (gpus) whole.gpus = std::to_string(*gpus);
+  if (!gpus) whole.gpus.reset();
+  Result<Cluster> spread = build_cluster(whole, catalog_, question_.assumed);
+  if (spread && !gpus) ranks_ = spread->gpus / question_.stride;
+  return spread;
+}
+
+/// Who shares the network cards of a node; as in a plan, every GPU of it is in one group unless told.
+void Reading::take_cards() {
+  const Cluster& cluster = question_.cluster;
+  const std::size_t network = network_of(cluster);
+  const bool pair = question_.collective == Collective::kSendRecv;
+  if (network >= cluster.tiers.size()) {
+    if (!told(&Spec::groups)) return;
+    if (cluster.tiers.front().own_link || told(&Spec::gpus_per_node)) {
+      question_.assumed.emplace_back("all ranks are in one node: --groups changes nothing");
+      return;
+    }
+    return fail(&Spec::groups, "conflict", "no nodes are told, whose network cards groups would share",
+                "--gpu NAME, --cluster NAME or --gpus-per-node N");
+  }
+  CardSharing cards;
+  cards.network = network;
+  cards.gpus = cluster.tiers[network - 1].size;
+  const auto& nic = cluster.tiers[network].gpus_per_nic;
+  const double per_card = nic ? nic->value.raw() : 1;
+  cards.source = nic ? nic->source : assumed_source("cards", "one network card for each GPU");
+  cards.cards = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(static_cast<double>(cards.gpus) / per_card), 1, cards.gpus);
+  cards.ranks = pair ? 1 : cards.gpus / question_.stride;
+  const std::int64_t most = cards.gpus / cards.ranks;
+  cards.groups = most;
+  if (told(&Spec::groups)) {
+    const Result<std::int64_t> groups = read_whole(flag_of(&Spec::groups), *spec_.groups, 1, kGpusMax);
+    if (!groups) return fail(groups.error());
+    if (*groups > most) {
+      return fail(&Spec::groups, "out_of_range",
+                  *spec_.groups + " groups with " + std::to_string(cards.ranks) + " ranks each in nodes of " +
+                      std::to_string(cards.gpus) + ": a GPU would be in several",
+                  "at most " + std::to_string(most) + "; --ranks-per-node spreads a group over more nodes");
+    }
+    cards.groups = *groups;
+  } else {
+    question_.assumed.push_back(
+        "as in a plan every GPU of a node is in one such group: " + std::to_string(most) +
+        (most > 1 ? " groups" : " group") + " at once (--groups)");
+  }
+  if (!nic) question_.assumed.emplace_back("one network card for each GPU of a node");
+  question_.cards = cards;
 }
 
 /// The told network in place of the GPU's usual one.
@@ -320,10 +426,20 @@ void Reading::finish() {
   const char* told_by = told(&Spec::gpus) || told(&Spec::gpu) ? "--gpus" : "--cluster";
   if (cluster.gpus == 0) {
     cluster.gpus = *gpus_;
+    if (told(&Spec::ranks_per_node)) {
+      if (cluster.tiers.size() < 2) {
+        return fail(&Spec::ranks_per_node, "conflict",
+                    "no nodes are told, over which the ranks would be spread",
+                    "--gpu NAME, --cluster NAME or --gpus-per-node N with the links of both");
+      }
+      cluster.gpus = spread_over(cluster.tiers.front().size).value_or(*gpus_);
+      if (error_) return;
+    }
     fit_tiers(cluster);
   }
-  question_.ranks = {ratio(static_cast<double>(cluster.gpus)), user_source(told_by)};
+  question_.ranks = {ratio(static_cast<double>(ranks_.value_or(cluster.gpus))), user_source(told_by)};
   if (question_.collective == Collective::kSendRecv) {
+    if (told(&Spec::ranks_per_node)) return refuse_beside("send-recv of two ranks", {&Spec::ranks_per_node});
     if (cluster.gpus < kPair) {
       return fail(
           Error{"out_of_range", "send-recv joins two ranks, and there is one", told_by, "2 or more", ""});
@@ -331,11 +447,13 @@ void Reading::finish() {
     question_.assumed.emplace_back("send-recv joins two ranks, as far apart as the links go");
   }
   question_.contention = {ratio(0), assumed_source("left out here", "")};
-  if (cluster.collectives && cluster.tiers.size() > cluster.collectives->network_tier) {
-    question_.assumed.emplace_back(
-        "between nodes each GPU has its share of its node's network cards: groups of other GPUs at the same time take nothing from it, a second one of the same GPUs would take half");
-  }
+  take_cards();
   question_.assumed.emplace_back("contention 0: what is hidden does not slow the compute beside it");
+  if (cluster.torus) {
+    question_.assumed.emplace_back(
+        "cost is hops x latency + bytes / bandwidth of the links, all axes at once, as in How to Scale Your Model; what XLA adds or hides is left out");
+    return;
+  }
   if (!cluster.collectives) {
     question_.assumed.emplace_back(
         "cost is latency + size / bandwidth; trees, in-network reduction and protocol switches are left out");

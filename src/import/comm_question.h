@@ -20,7 +20,7 @@ namespace shardplan {
 
 /// Of the shared flags it reads --gpus, --params, --cluster, --gpu and those of the two links.
 struct CommSpec : QuestionSpec {
-  Flag collective, bw, latency, bytes, step_ms, fabric, launcher, sweep;
+  Flag collective, bw, latency, bytes, step_ms, fabric, launcher, sweep, ranks_per_node, groups;
 };
 
 /// A flag as adapters need it: its spelling, where its text goes, one line of help with the unit of a bare

@@ -115,6 +115,80 @@ TEST(CommQuestion, TwoTiersByHand) {
   EXPECT_EQ(inside->cluster.tiers.size(), 1U);
 }
 
+CommSpec on_rails(const char* ranks_per_node, const char* groups) {
+  CommSpec spec;
+  spec.gpu = "a100-80gb-sxm";
+  spec.fabric = "opa-100x4";  // four cards for eight GPUs
+  spec.gpus = "8";
+  spec.bytes = "1GB";
+  spec.ranks_per_node = ranks_per_node;
+  if (groups != nullptr) spec.groups = groups;
+  return spec;
+}
+
+TEST(CommQuestion, GroupsOfOneRankANodeShareItsCards) {
+  const auto q = build_comm_question(on_rails("1", nullptr), catalog());
+  ASSERT_TRUE(q) << q.error().message;
+  EXPECT_EQ(q->ranks.value, ratio(8));
+  EXPECT_EQ(q->cluster.gpus, 64);
+  EXPECT_EQ(q->stride, 8);
+  ASSERT_TRUE(q->cards.has_value());
+  EXPECT_EQ(q->cards->cards, 4);
+  EXPECT_EQ(q->cards->groups, 8);  // as in a plan
+  EXPECT_EQ(q->cards->sharers(), 2);
+  const auto alone = build_comm_question(on_rails("1", "1"), catalog());
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(alone->cards->sharers(), 1);
+  EXPECT_EQ(build_comm_question(on_rails("1", "5"), catalog())->cards->sharers(), 2);
+}
+
+TEST(CommQuestion, GroupsAndSpreadsThatCannotBeAreRefused) {
+  const auto error = [](const CommSpec& spec) {
+    const auto q = build_comm_question(spec, catalog());
+    EXPECT_FALSE(q);
+    return q ? Error{} : q.error();
+  };
+  for (const char* bad : {"0", "9", "-1", "many", "1.5"})
+    EXPECT_EQ(error(on_rails("1", bad)).where, "--groups");
+  for (const char* bad : {"0", "3", "9", "x"})
+    EXPECT_EQ(error(on_rails(bad, nullptr)).where, "--ranks-per-node") << bad;
+  CommSpec link = one_link();
+  link.groups = "2";
+  EXPECT_EQ(error(link).where, "--groups");
+  link = one_link();
+  link.ranks_per_node = "2";
+  EXPECT_EQ(error(link).where, "--ranks-per-node");
+}
+
+TEST(CommQuestion, AShapeIsOfATpuAndHasItsChips) {
+  CommSpec spec;
+  spec.gpu = "tpu-v5p";
+  spec.gpus = "64";
+  spec.bytes = "1GB";
+  EXPECT_EQ(shape_text(*build_comm_question(spec, catalog())->cluster.torus), "4x4x4");
+  spec.topology = "2x4x8";
+  const auto told = build_comm_question(spec, catalog());
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(shape_text(*told->cluster.torus), "2x4x8");
+  EXPECT_FALSE(told->cluster.torus->rings[2]);  // no whole cubes
+  spec.gpus = "128";
+  EXPECT_EQ(build_comm_question(spec, catalog())->cluster.tiers.size(), 2U);  // two slices
+  for (const char* wrong : {"4x4", "4x4x8", "64", "4x4x4x1", "cube"}) {
+    spec.gpus = "64";
+    spec.gpus_per_node = "64";
+    spec.topology = wrong;
+    const auto q = build_comm_question(spec, catalog());
+    ASSERT_FALSE(q) << wrong;
+    EXPECT_EQ(q.error().where, "--topology") << wrong;
+  }
+  spec = {};
+  spec.gpu = "h100-sxm";
+  spec.gpus = "64";
+  spec.bytes = "1GB";
+  spec.topology = "4x4x4";
+  EXPECT_EQ(build_comm_question(spec, catalog()).error().where, "--topology");
+}
+
 TEST(CommQuestion, ClustersAndFabricsOfTheCatalog) {
   CommSpec spec;
   spec.cluster = "pods";

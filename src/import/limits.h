@@ -29,5 +29,6 @@ inline constexpr Limits kFlopsLimits{1e9, 1e18};
 inline constexpr Limits kParameterLimits{1e5, 1e15};
 inline constexpr Limits kShareLimits{1e-6, 1.0};
 inline constexpr Limits kOversubscriptionLimits{1.0, 1000.0};
+inline constexpr Limits kGpusPerNicLimits{1.0, 1024.0};
 
 }  // namespace shardplan

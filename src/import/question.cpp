@@ -31,6 +31,7 @@ constexpr std::array kFlags{
     QuestionFlag{"--gpu", &Spec::gpu, "catalog name of a GPU; its usual node and fabric"},
     QuestionFlag{"--gpus", &Spec::gpus, "number of GPUs"},
     QuestionFlag{"--gpus-per-node", &Spec::gpus_per_node, "GPUs that share a node's own link"},
+    QuestionFlag{"--topology", &Spec::topology, "chips of a TPU slice along each axis: 4x4x8"},
     QuestionFlag{"--hbm", &Spec::hbm, "memory of a GPU, GiB"},
     QuestionFlag{"--hbm-bw", &Spec::hbm_bw, "memory bandwidth of a GPU, GB/s"},
     QuestionFlag{"--peak-tflops", &Spec::peak_tflops, "dense peak of a GPU in the precision, TFLOP/s"},

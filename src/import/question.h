@@ -34,7 +34,7 @@ struct QuestionSpec {
   Purpose purpose = Purpose::kPlan;
   using Flag = std::optional<std::string>;
   Flag model, preset, params, layers, hidden, heads, kv_heads, ffn, vocab, head_dim;
-  Flag cluster, gpu, gpus, gpus_per_node, hbm, hbm_bw, peak_tflops;
+  Flag cluster, gpu, gpus, gpus_per_node, topology, hbm, hbm_bw, peak_tflops;
   Flag bw_intra, bw_inter, latency_intra, latency_inter, reserve, host_memory;
   Flag seq, global_batch, precision, optimizer, framework, critical_batch, activation_model;
   Flag dp, tp, pp, cp, ep, etp, zero, micro_batch, interleave, schedule, recompute, sp;

@@ -1,4 +1,5 @@
 // The cluster of a question: by name, from a file, a GPU with its usual surroundings, or by hand.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -163,6 +164,56 @@ void override_tiers(FlagReader& flags, Cluster& cluster, std::vector<std::string
   }
 }
 
+/// --topology, where it is told of a device whose chips are joined so.
+Result<std::optional<std::array<std::int64_t, kTorusAxes>>> told_extents(const QuestionSpec& spec) {
+  std::optional<std::array<std::int64_t, kTorusAxes>> extents;
+  if (!spec.topology) return extents;
+  extents = extents_of(*spec.topology);
+  if (extents) return extents;
+  return Error{"bad_value", quoted_flag_text(*spec.topology) + " is not understood", "--topology",
+               "chips along each axis: 4x4x8, 16x16", ""};
+}
+
+/// The told shape of a slice in place of the most cubic one.
+std::optional<Error> take_topology(const std::array<std::int64_t, kTorusAxes>& extents, Cluster& cluster) {
+  if (!cluster.torus) {
+    return Error{"conflict", "the chips of " + cluster.device.name + " are not joined to a torus",
+                 "--topology", "a TPU: --gpu tpu-v5p", ""};
+  }
+  const std::int64_t chips = cluster.torus->chips();
+  std::optional<Torus> torus = slice_of(*cluster.device.scale_up.torus, extents);
+  if (!torus || torus->chips() != chips) {
+    return Error{"out_of_range",
+                 torus ? shape_text(*torus) + " is " + std::to_string(torus->chips()) +
+                             " chips, and a slice has " + std::to_string(chips)
+                       : "no such slice fits in a pod of " + cluster.device.name,
+                 "--topology",
+                 "a shape of " + std::to_string(chips) + " chips, such as " + shape_text(*cluster.torus), ""};
+  }
+  torus->told = true;
+  cluster.torus = torus;
+  return std::nullopt;
+}
+
+/// What was taken for the shape, and what that means for its collectives.
+std::string torus_words(const Cluster& cluster) {
+  const Torus& torus = *cluster.torus;
+  const auto closed = std::count(torus.rings.begin(), torus.rings.begin() + torus.axes, true);
+  std::string text = cluster.device.name + ": a slice is " + shape_text(torus);
+  if (torus.told) {
+    text += " as told";
+  } else if (torus.offered) {
+    text += ", the most cubic shape that can be requested (--topology)";
+  } else {
+    text += ", though none of " + std::to_string(torus.chips()) + " chips can be requested";
+  }
+  text += closed == torus.axes ? "; every axis is a ring"
+          : closed > 0         ? "; an axis as long as the pod's is a ring, the others are lines"
+                               : "; its axes are lines, as it is too small to close";
+  return text +
+         "; ranks follow the axes, the first one innermost, and groups that lie on the same links share them";
+}
+
 }  // namespace
 
 Result<Cluster> build_cluster(const QuestionSpec& spec, const Catalog& catalog,
@@ -174,11 +225,19 @@ Result<Cluster> build_cluster(const QuestionSpec& spec, const Catalog& catalog,
                  "one of them", ""};
   }
   const auto gpus = flags.integer(&Spec::gpus, 1, kGpusMax);
-  const auto node = flags.integer(&Spec::gpus_per_node, 1, kGpusMax);
+  auto node = flags.integer(&Spec::gpus_per_node, 1, kGpusMax);
   if (flags.error()) return *flags.error();
+  const auto extents = told_extents(spec);
+  if (!extents) return extents.error();
+  // A told shape says how large a slice is.
+  if (*extents && spec.gpu && !node) node = (**extents)[0] * (**extents)[1] * (**extents)[2];
   Result<Cluster> result = base_cluster(spec, catalog, gpus, node);
   if (!result) return result.error();
   Cluster cluster = std::move(result).value();
+  if (*extents) {
+    if (const auto error = take_topology(**extents, cluster)) return *error;
+  }
+  if (cluster.torus && cluster.torus->chips() > 1) cluster.assumed.push_back(torus_words(cluster));
   override_device(flags, spec, catalog, cluster, notes);
   override_tiers(flags, cluster, notes);
   if (const auto reserve = flags.gibibytes_of(&Spec::reserve, kReserveLimits)) {

@@ -17,13 +17,31 @@ constexpr double kMilli = 1e-3;
 constexpr std::int64_t kContextMax = std::int64_t{1} << 32, kBatchMax = 1'000'000;
 
 /// The shared flags that serving reads: the others speak of a training step.
-constexpr std::array<QuestionSpec::Flag QuestionSpec::*, 24> kShared{
-    &Spec::model,         &Spec::preset,        &Spec::params,   &Spec::layers,
-    &Spec::hidden,        &Spec::heads,         &Spec::kv_heads, &Spec::ffn,
-    &Spec::vocab,         &Spec::head_dim,      &Spec::cluster,  &Spec::gpu,
-    &Spec::gpus,          &Spec::gpus_per_node, &Spec::hbm,      &Spec::hbm_bw,
-    &Spec::peak_tflops,   &Spec::bw_intra,      &Spec::bw_inter, &Spec::latency_intra,
-    &Spec::latency_inter, &Spec::reserve,       &Spec::tp,       &Spec::pp};
+constexpr std::array<QuestionSpec::Flag QuestionSpec::*, 25> kShared{&Spec::model,
+                                                                     &Spec::preset,
+                                                                     &Spec::params,
+                                                                     &Spec::layers,
+                                                                     &Spec::hidden,
+                                                                     &Spec::heads,
+                                                                     &Spec::kv_heads,
+                                                                     &Spec::ffn,
+                                                                     &Spec::vocab,
+                                                                     &Spec::head_dim,
+                                                                     &Spec::cluster,
+                                                                     &Spec::gpu,
+                                                                     &Spec::gpus,
+                                                                     &Spec::gpus_per_node,
+                                                                     &Spec::topology,
+                                                                     &Spec::hbm,
+                                                                     &Spec::hbm_bw,
+                                                                     &Spec::peak_tflops,
+                                                                     &Spec::bw_intra,
+                                                                     &Spec::bw_inter,
+                                                                     &Spec::latency_intra,
+                                                                     &Spec::latency_inter,
+                                                                     &Spec::reserve,
+                                                                     &Spec::tp,
+                                                                     &Spec::pp};
 
 constexpr std::array kOwn{
     ServeFlag{"--seq", &Spec::seq, "context of each sequence, tokens; also the length of a prompt"},

@@ -36,6 +36,7 @@ std::optional<SmallestCluster> smallest_before(const Question& question, const F
     if (q.cluster.gpus >= before) break;
     Tier& outer = q.cluster.tiers.back();
     outer.size = std::max(outer.size, q.cluster.gpus);
+    fit_torus(q.cluster);
     const Estimator estimator(q);
     SearchResult found = search(estimator, q.fixed, 0);
     if (found.best)

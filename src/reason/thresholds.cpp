@@ -43,6 +43,7 @@ constexpr std::array kParameters{
                 if (gpus < 1 || (q.cluster.tiers.size() == 1 && gpus > outer.size)) return false;
                 q.cluster.gpus = gpus;
                 outer.size = std::max(outer.size, gpus);
+                fit_torus(q.cluster);
                 return true;
               },
               [](const Question& q, const SearchResult&) {

@@ -15,7 +15,8 @@ bool always(const Case&) { return true; }
 bool no_vocabulary(const Case& c) { return c.question.model.vocab == 0; }
 bool unread(const Case& c) { return c.plan != nullptr && !c.question.workload.data_loading; }
 bool many(const Case& c) { return c.plan != nullptr && c.plan->gpus() > 1; }
-bool rings(const Case& c) { return many(c) && !c.question.cluster.collectives; }
+bool torus(const Case& c) { return many(c) && c.question.cluster.torus; }
+bool rings(const Case& c) { return many(c) && !c.question.cluster.collectives && !torus(c); }
 bool library(const Case& c) { return many(c) && c.question.cluster.collectives; }
 bool experts(const Case& c) {
   return c.plan != nullptr && c.plan->ep > 1 && c.question.workload.expert_load == 1;
@@ -54,6 +55,10 @@ constexpr std::array kKinds{
     Kind{
         "collective_algorithm", library,
         "whether the library takes the algorithm and protocol of its own tables: a tuner plug-in or a setting may choose otherwise",
+        nothing},
+    Kind{
+        "collective_algorithm", torus,
+        "how XLA runs each collective: all axes of the torus that a group spans are taken as used at once, and mesh axes as laid along them in order",
         nothing},
     Kind{"collective_algorithm", rings,
          "which algorithm and protocol the library takes for each message: rings are assumed throughout",

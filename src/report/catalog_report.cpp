@@ -85,6 +85,10 @@ CatalogEntry catalog_entry(const Device& d) {
   entry.description = d.vendor + " " + d.architecture + "; usual node of " +
                       std::to_string(d.usual_gpus_per_node) +
                       (d.usual_fabric.empty() ? "" : ", network " + d.usual_fabric);
+  if (const auto& torus = d.scale_up.torus) {
+    if (const auto pod = slice_of(*torus, torus->extents))
+      entry.description += "; pod of " + shape_text(*pod) + " chips [" + label(torus->source) + "]";
+  }
   entry.aliases = d.aliases;
   entry.headline = {format(d.memory_reported.value),
                     format(d.memory_bandwidth.value),

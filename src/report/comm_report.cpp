@@ -31,6 +31,8 @@ const char* words(CommAlgorithm algorithm) {
       return "direct exchange of all pairs";
     case CommAlgorithm::kPat:
       return "parallel aggregated trees (PAT)";
+    case CommAlgorithm::kTorus:
+      return "over the axes of the torus, all at once";
     case CommAlgorithm::kOneShot:
       return "one-shot kernel";
     case CommAlgorithm::kTwoShot:
@@ -75,6 +77,45 @@ std::string headline(const CommAnswer& a) {
          " to spare" + required_words(a) + "\n";
 }
 
+/// "a ring of 4 and a line of 2, 4 chips apart (4 groups share its links)".
+std::string layout_words(const TorusLayout& layout) {
+  std::string text;
+  for (const TorusAxis& axis : layout) {
+    if (axis.ranks <= 1) continue;
+    text += (text.empty() ? "" : " x ") + std::string(axis.ring ? "ring of " : "line of ") +
+            std::to_string(axis.ranks);
+    if (axis.step > 1) text += ", " + std::to_string(axis.step) + " groups on its links";
+  }
+  return text;
+}
+
+/// The shape of a slice, and what of it the group lies on.
+void add_torus_row(const CommAnswer& a, Table& table) {
+  const auto& torus = a.question.cluster.torus;
+  if (!torus) return;
+  std::string text = shape_text(*torus) + " chips, " + std::to_string(2 * torus->axes) + " links each";
+  const auto& parts = a.cost.best().parts;
+  if (!parts.empty() && parts.front().layout) {
+    text += "; the ranks lie on " + layout_words(*parts.front().layout) + ": " +
+            format(parts.front().link.bandwidth) + " into a chip";
+  }
+  table.row({"torus", text + "  [" + label(a.question.cluster.device.scale_up.torus->source) + "]"});
+}
+
+/// Who shares the network cards of a node, and what is left for each.
+void add_cards_row(const CommAnswer& a, Table& table) {
+  if (!a.question.cards) return;
+  const CardSharing& c = *a.question.cards;
+  const std::string& unit = a.question.cluster.tiers[c.network - 1].name;
+  const auto some = [](std::int64_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  table.row({"cards", some(c.cards, "card") + " in a " + unit + " of " + std::to_string(c.gpus) + "; " +
+                          some(c.groups, "group") + " at once, " + some(c.ranks, "rank") +
+                          " of each in it: " + some(c.sharers(), "rank") + " to a card, " +
+                          format(*a.cost.card_share) + " each  [" + label(c.source) + "]"});
+}
+
 std::string question_lines(const CommAnswer& a) {
   const CommQuestion& q = a.question;
   Table table("ll");
@@ -91,6 +132,8 @@ std::string question_lines(const CommAnswer& a) {
     }
     table.row({tier.name, text + "  [" + label(tier.bandwidth.source) + "]"});
   }
+  add_torus_row(a, table);
+  add_cards_row(a, table);
   if (q.step) {
     table.row(
         {"window", format(*a.cost.window) + ", the backward pass of a " + format(q.step->value) + " step"});
@@ -245,6 +288,29 @@ Json way_json(const CommWay<>& way) {
           {"tiers", parts}};
 }
 
+Json torus_json(const CommAnswer& a) {
+  const Torus& torus = *a.question.cluster.torus;
+  Json json{{"shape", shape_text(torus)}, {"links_of_a_chip", 2 * torus.axes}, {"group", Json::array()}};
+  const auto& parts = a.cost.best().parts;
+  if (parts.empty() || !parts.front().layout) return json;
+  for (const TorusAxis& axis : *parts.front().layout) {
+    if (axis.ranks <= 1) continue;
+    json["group"].push_back(
+        {{"ranks", axis.ranks}, {"kind", axis.ring ? "ring" : "line"}, {"groups_on_its_links", axis.step}});
+  }
+  return json;
+}
+
+Json cards_json(const CommAnswer& a) {
+  const CardSharing& c = *a.question.cards;
+  return {{"gpus_per_node", c.gpus},
+          {"cards_per_node", c.cards},
+          {"groups", c.groups},
+          {"ranks_of_a_group_per_node", c.ranks},
+          {"ranks_per_card", c.sharers()},
+          {"bandwidth_of_a_rank_bytes_per_s", a.cost.card_share->raw()}};
+}
+
 }  // namespace
 
 std::string comm_text(const CommAnswer& a) {
@@ -286,6 +352,8 @@ Json comm_json(const CommAnswer& a) {
     json["launcher"] = name(a.question.launcher);
     json["switch_points"] = switches_json(a.switches);
   }
+  if (a.question.cluster.torus) json["torus"] = torus_json(a);
+  if (a.question.cards) json["network_cards"] = cards_json(a);
   json["assumed"] = a.question.assumed;
   return json;
 }
@@ -300,6 +368,7 @@ TraceRoots comm_roots(const CommCost<Traced>& cost) {
     if (way.exposed) roots.emplace_back("felt" + suffix, way.exposed->raw().shared());
     if (way.required) roots.emplace_back("bandwidth to hide" + suffix, way.required->raw().shared());
   }
+  if (cost.card_share) roots.emplace_back("bandwidth of a rank on its card", cost.card_share->raw().shared());
   return roots;
 }
 

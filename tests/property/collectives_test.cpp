@@ -24,13 +24,13 @@ CommQuestion question_of(const Cluster& cluster, Collective kind, double size) {
   return q;
 }
 
-/// Calls visit(device, cluster) for the devices that a library serves, on one node and on several.
+/// Calls visit(device, cluster) for the devices whose collectives are known, on one node and on several.
 template <class Visit>
 void for_each_cluster(Visit visit) {
   for (const Device& device : catalog().devices) {
     for (const std::int64_t gpus : {2, 8, 16, 64, 1024}) {
       const auto cluster = usual_cluster(catalog(), device, gpus, std::nullopt);
-      if (cluster && cluster->collectives) visit(device, *cluster);
+      if (cluster && (cluster->collectives || cluster->torus)) visit(device, *cluster);
     }
   }
 }
