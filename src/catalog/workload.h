@@ -10,6 +10,7 @@
 
 #include "catalog/adapters.h"
 #include "catalog/device.h"
+#include "catalog/plan.h"
 
 namespace shardplan {
 
@@ -146,6 +147,15 @@ struct Framework {
     bool only_with_parameters = false;  // the optimizer goes where the parameters are
   };
   std::optional<HostOffload> offload;
+
+  /// What a search tries of the framework; a person may tell it more.
+  struct Engine {
+    std::vector<Schedule> schedules{Schedule::k1F1B, Schedule::kInterleaved};
+    Source schedules_source;
+    std::optional<Source> shard_groups;       // ZeRO over groups of the replicas
+    std::optional<Source> recomputed_layers;  // the first N layers of each chunk recomputed, the others kept
+  };
+  Engine engine;
 
   /// What the caching allocator and the driver count beyond the tensors. One for all: PyTorch's.
   struct Allocator {

@@ -365,6 +365,8 @@ class Estimator {
   template <class N>
   TimeBreakdown<N> step_time(const Plan& plan, const StageTimes<N>& stages,
                              const ReplicaTraffic<N>& traffic) const;
+  /// The layers and the head alone, as if the stages shared them evenly and nothing else took time.
+  Seconds<> least_step(const Plan& plan, const LayerTimes<double>& layers) const;
   /// Layers of the model that are run again whole.
   std::int64_t recomputed_count(const Plan& plan) const;
   double recomputed_share(const Plan& plan, std::size_t kind) const;

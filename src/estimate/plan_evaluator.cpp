@@ -1,6 +1,8 @@
 #include "estimate/plan_evaluator.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 #include "estimate/plan_parts.h"
 
@@ -35,6 +37,8 @@ Plan layer_key(const Plan& plan) {
   key.first_layers = key.last_layers = Plan::kEven;
   key.micro_batch_group = 0;
   key.grad_accumulation = 1;
+  // Layers are recomputed whole or not at all: how many is the stage's account.
+  if (key.recompute.kind == Recompute::Kind::kBlock) key.recompute.layers = 1;
   return key;
 }
 
@@ -63,6 +67,8 @@ std::size_t hash(const Plan& p) {
   pair(p.zero_stage, p.shard_group);
   pair(static_cast<std::int64_t>(p.schedule), p.offload);
   pair(p.first_layers, p.last_layers);
+  pair(p.micro_batch, static_cast<std::int64_t>(p.recompute.kind));
+  pair(p.recompute.modules, p.recompute.layers);
   return static_cast<std::size_t>(sum);
 }
 
@@ -97,19 +103,19 @@ struct PlanEvaluator::Parts {
   struct Layers {
     Estimator::LayerBytes<double> bytes;
     Estimator::LayerTimes<double> times;
-    bool timed = false;
+    bool sized = false, timed = false;
   };
   struct Stages {
     std::vector<Estimator::StageBytes<double>> bytes;  // of the stages of the shape
     Estimator::StageTimes<double> times;
-    bool timed = false;
+    bool sized = false, timed = false;
   };
   struct State {
     std::vector<Estimator::StageState<double>> stages;  // the same
     Estimator::ReplicaTraffic<double> traffic;
     bool timed = false;
   };
-  static constexpr std::size_t kShapes = 256, kStates = 1024;
+  static constexpr std::size_t kShapes = 256, kStates = 1024, kLayers = 128;
 
   explicit Parts(const Estimator& of) : estimator(of) {}
 
@@ -119,22 +125,31 @@ struct PlanEvaluator::Parts {
   State* state = nullptr;
   const PipelineShape* shape = nullptr;
 
-  Last<Layers> layers;
+  Table<Layers, kLayers> layers;
   Last<Stages> stages;
+  Last<std::vector<Bytes<>>> least_states;  // by stage of the shape
   Table<PipelineShape, kShapes> shapes;
   Table<State, kStates> states;
 
   void turn_to(const Plan& asked) {
-    if (state != nullptr && plan == asked) return;
+    if (shape != nullptr && plan == asked) return;
     plan = asked;
+    state = nullptr;
     if (stages.turns_to(stage_key(plan))) {
       turn_shape();
-      Layers& of_layers = turn_layers();
-      stages.part.bytes.clear();
-      for (const int stage : shape->stages)
-        stages.part.bytes.push_back(estimator.stage_bytes<double>(plan, stage, of_layers.bytes));
-      stages.part.timed = false;
+      stages.part.sized = stages.part.timed = false;
     }
+  }
+  void size_stages() {
+    if (stages.part.sized) return;
+    const Estimator::LayerBytes<double>& of_layers = layer_bytes(plan);
+    stages.part.bytes.clear();
+    for (const int stage : shape->stages)
+      stages.part.bytes.push_back(estimator.stage_bytes<double>(plan, stage, of_layers));
+    stages.part.sized = true;
+  }
+  void turn_state() {
+    if (state != nullptr) return;
     const Plan key = state_key(plan);
     auto& slot = states.at(key);
     state = &slot.part;
@@ -149,21 +164,49 @@ struct PlanEvaluator::Parts {
     if (slot.turns_to(key)) slot.part = pipeline_shape(estimator.kinds_, plan);
     shape = &slot.part;
   }
-  Layers& turn_layers() {
-    if (layers.turns_to(layer_key(plan))) {
-      estimator.fill_layer_bytes<double>(plan, layers.part.bytes);
-      layers.part.timed = false;
+  Layers& layers_of(const Plan& asked) {
+    const Plan key = layer_key(asked);
+    auto& slot = layers.at(key);
+    if (slot.turns_to(key)) slot.part.sized = slot.part.timed = false;
+    return slot.part;
+  }
+  const Estimator::LayerBytes<double>& layer_bytes(const Plan& asked) {
+    Layers& part = layers_of(asked);
+    if (!part.sized) estimator.fill_layer_bytes<double>(asked, part.bytes);
+    part.sized = true;
+    return part.bytes;
+  }
+  const Estimator::LayerTimes<double>& layer_times(const Plan& asked) {
+    Layers& part = layers_of(asked);
+    if (!part.timed) estimator.fill_layer_times<double>(asked, part.times);
+    part.timed = true;
+    return part.times;
+  }
+  const std::vector<Bytes<>>& least_states_of(const std::vector<Plan>& all) {
+    Plan key = state_key(plan);
+    key.zero_stage = 0;
+    key.shard_group = 0;
+    key.offload = 0;
+    if (!least_states.turns_to(key)) return least_states.part;
+    std::vector<Bytes<>>& least = least_states.part;
+    least.clear();
+    for (const Plan& own : all) {
+      turn_to(with_state(plan, own));
+      turn_state();
+      least.resize(state->stages.size(), Bytes<>(std::numeric_limits<double>::infinity()));
+      for (std::size_t i = 0; i < least.size(); ++i) {
+        // What an offloading plan leaves on the device is not known here.
+        const Bytes<> kept =
+            own.offload != 0 ? Bytes<>(0.0) : state->stages[i].state.total() + state->stages[i].buffers;
+        least[i] = std::min(least[i], kept);
+      }
     }
-    return layers.part;
+    return least;
   }
   void time_stages() {
     if (stages.part.timed) return;
-    Layers& of_layers = turn_layers();
-    if (!of_layers.timed) {
-      estimator.fill_layer_times<double>(plan, of_layers.times);
-      of_layers.timed = true;
-    }
-    estimator.fill_stage_times<double>(plan, *shape, of_layers.times, stages.part.times);
+    const Estimator::LayerTimes<double>& of_layers = layer_times(plan);
+    estimator.fill_stage_times<double>(plan, *shape, of_layers, stages.part.times);
     stages.part.timed = true;
   }
   void time_state() {
@@ -179,10 +222,12 @@ PlanEvaluator::~PlanEvaluator() = default;
 
 MemoryBreakdown<> PlanEvaluator::fullest_memory(const Plan& plan, int& stage) {
   parts_->turn_to(plan);
+  parts_->size_stages();
+  parts_->turn_state();
   const std::vector<int>& candidates = parts_->shape->stages;
   // Only what is offloaded depends on single layers once more.
   static const Estimator::LayerBytes<double> kNone;
-  const auto& layers = plan.offload != 0 ? parts_->turn_layers().bytes : kNone;
+  const auto& layers = plan.offload != 0 ? parts_->layer_bytes(plan) : kNone;
   MemoryBreakdown<> fullest;
   Bytes<> most;
   stage = -1;
@@ -201,8 +246,35 @@ MemoryBreakdown<> PlanEvaluator::fullest_memory(const Plan& plan, int& stage) {
 TimeBreakdown<> PlanEvaluator::time(const Plan& plan) {
   parts_->turn_to(plan);
   parts_->time_stages();
+  parts_->turn_state();
   parts_->time_state();
   return estimator_.step_time<double>(plan, parts_->stages.part.times, parts_->state->traffic);
+}
+
+Seconds<> PlanEvaluator::least_step_of_micro_batch(const Plan& plan) {
+  Plan kept = plan;
+  kept.recompute = Recompute::kNone;
+  return estimator_.least_step(kept, parts_->layer_times(kept));
+}
+
+Seconds<> PlanEvaluator::least_step(const Plan& plan) {
+  parts_->turn_to(plan);
+  parts_->time_stages();
+  return parts_->stages.part.times.time.total();
+}
+
+Bytes<> PlanEvaluator::least_memory(const Plan& plan, const std::vector<Plan>& states) {
+  parts_->turn_to(plan);
+  const std::vector<Bytes<>>& least = parts_->least_states_of(states);
+  parts_->size_stages();
+  const bool leaves = std::any_of(states.begin(), states.end(), [](const Plan& p) { return p.offload != 0; });
+  Bytes<> most(0.0);
+  for (std::size_t i = 0; i < least.size(); ++i) {
+    const auto& work = parts_->stages.part.bytes[i];
+    const Bytes<> kept = leaves ? Bytes<>(0.0) : work.activations + work.logits;
+    most = std::max(most, least[i] + kept + work.deferred + work.backward + work.buffers);
+  }
+  return most;
 }
 
 }  // namespace shardplan

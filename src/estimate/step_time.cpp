@@ -149,6 +149,14 @@ void Estimator::fill_stage_times(const Plan& plan, const PipelineShape& shape, c
   add_pipeline<N>(plan, layers, average, out);
 }
 
+Seconds<> Estimator::least_step(const Plan& plan, const LayerTimes<double>& layers) const {
+  const std::int64_t all = static_cast<std::int64_t>(question_.model.layers.size());
+  Seconds<> work = layers.head_forward + layers.head_backward;
+  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k)
+    work += layers.kinds[k].total() * ratio(d(kinds_.count(k, 0, all) + prediction_layers(k)));
+  return work * ratio(d(plan.grad_accumulation) / plan.pp);
+}
+
 /// A kind's layers, on the chunks that hold them.
 template <class N>
 void Estimator::add_chunk_times(const PipelineShape& shape, std::size_t kind, const LayerTime<N>& l,

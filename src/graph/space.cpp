@@ -62,6 +62,15 @@ std::string says(const char* axis, std::int64_t degree, std::int64_t what, const
          of;
 }
 
+bool schedule_allows(const Plan& p) {
+  const bool interleaved = p.interleave > 1;
+  if (interleaved != (p.schedule == Schedule::kInterleaved)) return false;
+  if (p.pp == 1 && p.schedule != Schedule::k1F1B) return false;
+  if (interleaved && p.grad_accumulation % p.pp != 0) return false;
+  return p.schedule != Schedule::kDualPipe ||
+         (p.pp % 2 == 0 && p.grad_accumulation % 2 == 0 && p.grad_accumulation >= filling_micro_batches(p));
+}
+
 std::string expert_rule(const Plan& p, std::int64_t experts) {
   const std::string ep = "ep " + std::to_string(p.ep), etp = "etp " + std::to_string(p.etp);
   if (experts == 0) return (p.ep > 1 ? ep : etp) + " for a model without experts";
@@ -107,6 +116,31 @@ const char* name(Constraint constraint) {
   return kNames[static_cast<std::size_t>(constraint)];
 }
 
+Plan with_state(Plan plan, const Plan& state) {
+  plan.zero_stage = state.zero_stage;
+  plan.shard_group = state.shard_group;
+  plan.offload = state.offload;
+  return plan;
+}
+
+std::int32_t LayoutPlans::most_in_part(const Plan& pipeline) const {
+  const std::int64_t chunks = all_chunks(pipeline);
+  return std::max(0, static_cast<std::int32_t>((layers_in_part + chunks - 1) / chunks) - 1);
+}
+
+std::int64_t LayoutPlans::count(const std::vector<Plan>& of_micro_batch) const {
+  std::int64_t recomputed = 0;
+  for (const Plan& p : of_micro_batch)
+    recomputed += static_cast<std::int64_t>(recomputes.size()) + most_in_part(p);
+  return recomputed * static_cast<std::int64_t>(states.size());
+}
+
+std::int64_t LayoutPlans::count() const {
+  std::int64_t sum = 0;
+  for (const auto& of_micro_batch : pipelines) sum += count(of_micro_batch);
+  return sum;
+}
+
 std::vector<std::int64_t> divisors(std::int64_t n) {
   std::vector<std::int64_t> low, high;
   for (std::int64_t i = 1; i * i <= n; ++i) {
@@ -142,6 +176,23 @@ bool Space::layers_allow(const Plan& p) const {
   return chunks == p.pp || question_.workload.uneven_chunks || chunks == own || divides(chunks - own, dealt);
 }
 
+bool Space::experts_allow(const Plan& p) const {
+  if (p.ep == 1 && p.etp == 1) return true;
+  const std::int64_t ranks = std::int64_t{p.dp} * p.cp * p.tp;
+  return experts_ > 0 && divides(p.ep, experts_) && (p.etp == 1 || p.etp == p.tp) &&
+         divides(std::int64_t{p.ep} * p.etp, ranks);
+}
+
+bool Space::batch_allows(const Plan& p) const {
+  const std::int64_t batch = question_.workload.global_batch;
+  return batch == 0 || std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation == batch;
+}
+
+bool Space::state_allowed(const Plan& p) const {
+  return question_.framework.zero[static_cast<std::size_t>(p.zero_stage)].allowed &&
+         (p.zero_stage == 0 || p.dp * p.cp > 1) && shard_group_allowed(p) && offload_allowed(p);
+}
+
 std::optional<Constraint> Space::first_broken(const Plan& p) const {
   const Training& w = question_.workload;
   if (p.gpus() != question_.cluster.gpus) return Constraint::kGpuCount;
@@ -154,26 +205,10 @@ std::optional<Constraint> Space::first_broken(const Plan& p) const {
       (p.sequence_parallel && !divides(std::int64_t{p.cp} * p.tp, w.sequence))) {
     return Constraint::kSequence;
   }
-  const std::int64_t expert_ranks = std::int64_t{p.dp} * p.cp * p.tp;
-  const bool expert_axes = p.ep > 1 || p.etp > 1;
-  if (expert_axes && (experts_ == 0 || !divides(p.ep, experts_) || (p.etp != 1 && p.etp != p.tp) ||
-                      !divides(std::int64_t{p.ep} * p.etp, expert_ranks))) {
-    return Constraint::kExperts;
-  }
-  if (w.global_batch > 0 && std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation != w.global_batch) {
-    return Constraint::kBatch;
-  }
-  const bool interleaved = p.interleave > 1;
-  if (interleaved != (p.schedule == Schedule::kInterleaved) || (p.pp == 1 && p.schedule != Schedule::k1F1B) ||
-      (interleaved && p.grad_accumulation % p.pp != 0) ||
-      (p.schedule == Schedule::kDualPipe &&
-       (p.pp % 2 != 0 || p.grad_accumulation % 2 != 0 || p.grad_accumulation < filling_micro_batches(p)))) {
-    return Constraint::kSchedule;
-  }
-  if (!question_.framework.zero[static_cast<std::size_t>(p.zero_stage)].allowed ||
-      (p.zero_stage > 0 && p.dp * p.cp == 1) || !shard_group_allowed(p) || !offload_allowed(p)) {
-    return Constraint::kZero;
-  }
+  if (!experts_allow(p)) return Constraint::kExperts;
+  if (!batch_allows(p)) return Constraint::kBatch;
+  if (!schedule_allows(p)) return Constraint::kSchedule;
+  if (!state_allowed(p)) return Constraint::kZero;
   if (p.sequence_parallel && p.tp == 1) return Constraint::kSequence;
   return std::nullopt;
 }
@@ -259,49 +294,95 @@ std::optional<Violation> Space::violation(const Plan& p) const {
   return v;
 }
 
-std::int64_t Space::for_each_of(const Plan& layout, const FixedAxes& fixed,
-                                const std::function<void(const Plan&)>& visit) const {
+std::vector<Plan> Space::pipelines_of(const Plan& layout, const FixedAxes& fixed, std::int64_t micro_batches,
+                                      std::int32_t micro_batch) const {
   Plan p = layout;
-  std::int64_t count = 0;
+  p.micro_batch = micro_batch;
+  p.grad_accumulation = static_cast<std::int32_t>(micro_batches);
+  const auto interleaves =
+      choices(fixed.interleave, p.pp > 1 && layers_ % p.pp == 0 ? narrow(divisors(layers_ / p.pp))
+                                                                : std::vector<std::int32_t>{1});
+  // Who tells of interleaving has told the schedule.
+  const bool interleaved = fixed.interleave && *fixed.interleave > 1;
+  const auto schedules = interleaved && !fixed.schedule
+                             ? std::vector<Schedule>{Schedule::kInterleaved}
+                             : choices(fixed.schedule, question_.framework.engine.schedules);
+  std::vector<Plan> found;
+  for (const auto interleave : interleaves) {
+    if (!fixed.bounds_of(Degree::kInterleave).hold(interleave)) continue;
+    p.interleave = interleave;
+    for (const Schedule schedule : schedules) {
+      p.schedule = schedule;
+      if (!first_broken(p)) found.push_back(p);
+    }
+  }
+  return found;
+}
+
+std::vector<Plan> Space::states_of(const Plan& layout, const FixedAxes& fixed) const {
+  const std::int32_t replicas = layout.dp * layout.cp;
+  std::vector<std::int32_t> groups{0};
+  if (question_.framework.engine.shard_groups) {
+    // A group of one shards nothing, one of all is 0.
+    for (const auto group : narrow(divisors(replicas)))
+      if (group > 1 && group < replicas) groups.push_back(group);
+  }
+  std::vector<Plan> found;
+  Plan p = layout;
+  p.offload = fixed.offload.value_or(0);
+  for (const auto stage : choices(fixed.zero_stage, std::vector<std::int8_t>{0, 1, 2, 3})) {
+    p.zero_stage = stage;
+    for (const auto group : choices(fixed.shard_group, groups)) {
+      p.shard_group = group;
+      if (state_allowed(p)) found.push_back(p);
+    }
+  }
+  return found;
+}
+
+LayoutPlans Space::plans_of(const Plan& layout, const FixedAxes& fixed) const {
+  LayoutPlans plans;
   // Without a global batch each replica runs as many micro-batches as there are stages, of one sequence if
   // not said.
   const bool open = question_.workload.global_batch == 0;
-  p.schedule = fixed.schedule.value_or(Schedule::k1F1B);
-  p.offload = fixed.offload.value_or(0);
-  p.shard_group = fixed.shard_group.value_or(0);
+  Plan filling = layout;
+  filling.schedule = fixed.schedule.value_or(Schedule::k1F1B);
   const std::int64_t batch =
-      open ? std::int64_t{p.dp} * filling_micro_batches(p) * fixed.micro_batch.value_or(1)
+      open ? std::int64_t{layout.dp} * filling_micro_batches(filling) * fixed.micro_batch.value_or(1)
            : question_.workload.global_batch;
-  if (batch % p.dp != 0) return 0;
-  const auto micro_batches =
-      choices(fixed.micro_batch, open ? std::vector<std::int32_t>{1} : narrow(divisors(batch / p.dp)));
-  const auto chunk_counts =
-      choices(fixed.interleave, p.pp > 1 && layers_ % p.pp == 0 ? narrow(divisors(layers_ / p.pp))
-                                                                : std::vector<std::int32_t>{1});
-  const auto stages = choices(fixed.zero_stage, std::vector<std::int8_t>{0, 1, 2, 3});
-  const auto recomputes = choices(
-      fixed.recompute, std::vector<Recompute>{Recompute::kNone, Recompute::kSelective, Recompute::kFull});
-  for (const auto micro_batch : micro_batches) {
-    if (micro_batch < 1 || (batch / p.dp) % micro_batch != 0) continue;
+  if (batch % layout.dp != 0) return plans;
+  plans.states = states_of(layout, fixed);
+  if (plans.states.empty()) return plans;
+  const std::int64_t own = batch / layout.dp;
+  // The pipelines are asked with a state that is legal.
+  const Plan legal = with_state(layout, plans.states.front());
+  for (const auto micro_batch :
+       choices(fixed.micro_batch, open ? std::vector<std::int32_t>{1} : narrow(divisors(own)))) {
+    if (micro_batch < 1 || own % micro_batch != 0) continue;
     if (!fixed.bounds_of(Degree::kMicroBatch).hold(micro_batch)) continue;
-    p.micro_batch = micro_batch;
-    p.grad_accumulation = static_cast<std::int32_t>(batch / p.dp / micro_batch);
-    for (const auto& recompute : recomputes) {
-      p.recompute = recompute;
-      for (const auto interleave : chunk_counts) {
-        if (!fixed.bounds_of(Degree::kInterleave).hold(interleave)) continue;
-        p.interleave = interleave;
-        p.schedule = fixed.schedule.value_or(interleave > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
-        for (const auto stage : stages) {
-          p.zero_stage = stage;
-          if (first_broken(p)) continue;
-          visit(p);
-          ++count;
-        }
-      }
-    }
+    auto pipelines = pipelines_of(legal, fixed, own / micro_batch, micro_batch);
+    if (!pipelines.empty()) plans.pipelines.push_back(std::move(pipelines));
   }
-  return count;
+  plans.recomputes = choices(
+      fixed.recompute, std::vector<Recompute>{Recompute::kNone, Recompute::kSelective, Recompute::kFull});
+  if (!fixed.recompute && question_.framework.engine.recomputed_layers) plans.layers_in_part = layers_;
+  return plans;
+}
+
+std::int64_t Space::for_each_of(const Plan& layout, const FixedAxes& fixed,
+                                const std::function<void(const Plan&)>& visit) const {
+  const LayoutPlans plans = plans_of(layout, fixed);
+  const auto each_state = [&](Plan p, const Recompute& recompute) {
+    p.recompute = recompute;
+    for (const Plan& state : plans.states) visit(with_state(p, state));
+  };
+  for (const auto& pipelines : plans.pipelines) {
+    for (const Recompute& recompute : plans.recomputes)
+      for (const Plan& p : pipelines) each_state(p, recompute);
+    for (const Plan& p : pipelines)
+      for (std::int32_t n = 1; n <= plans.most_in_part(p); ++n) each_state(p, Recompute::block(n));
+  }
+  return plans.count();
 }
 
 std::vector<Plan> Space::layouts(const FixedAxes& fixed) const {

@@ -45,6 +45,24 @@ struct Violation {
   std::string where;     // "tensor parallelism 16 does not divide 40 heads", "stage 0"
 };
 
+/// The legal plans of one layout, as what they are chosen from: any micro-batch's any pipeline, any of the
+/// recomputations it can have, any way to share and keep state. Every such choice is legal, so that they are
+/// counted without being visited.
+struct LayoutPlans {
+  /// By micro-batch: plans of the layout that differ in schedule and interleaving. None is empty.
+  std::vector<std::vector<Plan>> pipelines;
+  std::vector<Recompute> recomputes;  // that every pipeline can have
+  std::int64_t layers_in_part = 0;    // of the model, where the first ones of each chunk may be; else 0
+  std::vector<Plan> states;           // ZeRO stage, shard group and offload; nothing else is read
+
+  /// Largest N of Recompute::block(N) that recomputes less than all layers of the pipeline.
+  std::int32_t most_in_part(const Plan& pipeline) const;
+  std::int64_t count(const std::vector<Plan>& of_micro_batch) const;
+  std::int64_t count() const;
+};
+/// A plan with another's ZeRO stage, shard group and offload.
+Plan with_state(Plan plan, const Plan& state);
+
 class Space {
  public:
   explicit Space(const Question& question);
@@ -56,7 +74,9 @@ class Space {
   /// The group sizes (tp, cp, pp, dp, ep, etp) that agree with `fixed` and may have legal plans, in
   /// increasing order.
   std::vector<Plan> layouts(const FixedAxes& fixed) const;
-  /// Visits every legal plan of one of them, each once; micro-batch, recomputation, interleaving, ZeRO turn
+  /// The plans of one of them.
+  LayoutPlans plans_of(const Plan& layout, const FixedAxes& fixed) const;
+  /// Visits every legal plan of one of them, each once; micro-batch, recomputation, pipeline, state turn
   /// faster in that order. Returns how many.
   std::int64_t for_each_of(const Plan& layout, const FixedAxes& fixed,
                            const std::function<void(const Plan&)>& visit) const;
@@ -66,9 +86,15 @@ class Space {
  private:
   bool kv_heads_allow(std::int64_t tp) const;
   bool layers_allow(const Plan& p) const;
+  bool experts_allow(const Plan& p) const;
+  bool batch_allows(const Plan& p) const;
+  bool state_allowed(const Plan& p) const;
   bool shard_group_allowed(const Plan& plan) const;
   /// The framework can keep in the host's memory what is to be kept there.
   bool offload_allowed(const Plan& plan) const;
+  std::vector<Plan> pipelines_of(const Plan& layout, const FixedAxes& fixed, std::int64_t micro_batches,
+                                 std::int32_t micro_batch) const;
+  std::vector<Plan> states_of(const Plan& layout, const FixedAxes& fixed) const;
 
   const Question& question_;
   std::int64_t layers_ = 0;

@@ -368,6 +368,26 @@ Framework::HostOffload read_offload(const JsonNode& node, const Sources& sources
   return offload;
 }
 
+Framework::Engine read_engine(const JsonNode& node, const Sources& sources) {
+  node.allow_only({"schedules", "schedules_source", "shard_groups", "recomputed_layers"});
+  Framework::Engine engine;
+  engine.schedules.clear();
+  for (const JsonNode& item : node.at("schedules").items()) {
+    const auto schedule = schedule_named(item.text());
+    if (!schedule) {
+      item.fail("unknown_name", "no schedule of this name",
+                "gpipe, 1f1b, interleaved, zb-h1, zb-v or dualpipe");
+      continue;
+    }
+    engine.schedules.push_back(*schedule);
+  }
+  engine.schedules_source = read_source_id(node.at("schedules_source"), sources);
+  if (const JsonNode id = node.find("shard_groups")) engine.shard_groups = read_source_id(id, sources);
+  if (const JsonNode id = node.find("recomputed_layers"))
+    engine.recomputed_layers = read_source_id(id, sources);
+  return engine;
+}
+
 void read_quantized_bases(const JsonNode& root, Catalog& catalog) {
   for (const JsonNode& node : root.items()) {
     node.allow_only({"name", "bits", "block", "scale_bits", "scales_block", "second_scale_bits"});
@@ -407,7 +427,7 @@ void read_frameworks(const JsonNode& root, Catalog& catalog) {
   for (const JsonNode& node : root.at("frameworks").items()) {
     node.allow_only({"name", "description", "weight_bytes", "gradient_bytes", "master_bytes", "optimizers",
                      "zero_stages", "sharded", "sharding_source", "gathered_weight_bytes",
-                     "extra_gradient_bytes", "pipeline_keeps_gathered", "buffers", "offload"});
+                     "extra_gradient_bytes", "pipeline_keeps_gathered", "buffers", "offload", "engine"});
     Framework f;
     f.allocator = allocator;
     f.host.adam = read_positive<PerSecond<>>(host.at("adam_parameters_per_s"), catalog.sources);
@@ -429,6 +449,7 @@ void read_frameworks(const JsonNode& root, Catalog& catalog) {
       f.pipeline_keeps_gathered = read_source_id(id, catalog.sources);
     }
     if (const JsonNode offload = node.find("offload")) f.offload = read_offload(offload, catalog.sources);
+    if (const JsonNode engine = node.find("engine")) f.engine = read_engine(engine, catalog.sources);
     if (const JsonNode buffers = node.find("buffers"))
       f.buffers = read_buffers(buffers, library, catalog.sources);
     catalog.frameworks.push_back(f);

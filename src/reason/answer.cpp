@@ -27,7 +27,7 @@ std::optional<Estimate> best_clear(const Estimator& estimator, const FixedAxes& 
   Question smaller = estimator.question();
   const Bytes<> usable = estimator.usable<double>();
   smaller.cluster.reserve_fixed.value += usable - usable / ratio(band.high_ratio);
-  const auto best = search(Estimator(smaller), fixed, 0).best;
+  const auto best = fastest(Estimator(smaller), fixed).best;
   if (!best) return std::nullopt;
   return estimator.complete(best->plan, best->memory, best->fullest_stage);
 }

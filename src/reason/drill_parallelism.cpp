@@ -173,7 +173,7 @@ DrillTable degree_table(const DrillReader& reader) {
     const DrillCommand command = with(with(long_plan(), "--cp", r.degree), "--global-batch", r.batch);
     const Question q = reader.question(command);
     const Estimator estimator(q);
-    const SearchResult found = search(estimator, q.fixed, 0);
+    const SearchResult found = fastest(estimator, q.fixed);
     const std::string label = std::string("cp ") + r.degree + ", batch " +
                               count(q.workload.global_batch * q.workload.sequence) + " tokens";
     if (found.best) {

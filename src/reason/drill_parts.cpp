@@ -135,7 +135,7 @@ std::optional<std::string> wrong_heads(const Question& question, std::int64_t te
 std::optional<std::string> wrong_training_plan(const std::optional<Plan>& told, const Question& question) {
   const Estimator estimator(question);
   if (!told) {
-    const SearchResult found = search(estimator, FixedAxes{}, 0);
+    const SearchResult found = fastest(estimator, FixedAxes{});
     if (!found.best) return std::nullopt;
     return "a plan exists: " + canonical(found.best->plan) + " takes " + format(found.best->memory.total()) +
            " of " + format(found.best->usable);
@@ -161,7 +161,7 @@ UnusedAxis unused_axis(const DrillReader& reader, const DrillCommand& command, c
                        TimeTerm term, const std::string& why) {
   const Question q = reader.question(command);
   const Estimator estimator(q);
-  const SearchResult found = search(estimator, q.fixed, 0);
+  const SearchResult found = fastest(estimator, q.fixed);
   if (!found.best) return {axis, why + "; no plan with it fits"};
   const TimeEntry<>& entry = found.best->time[term];
   return {axis, why + "; " + canonical(found.best->plan) + " would spend " + format(entry.time) + " on it, " +

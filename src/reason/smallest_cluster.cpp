@@ -38,7 +38,7 @@ std::optional<SmallestCluster> smallest_before(const Question& question, const F
     outer.size = std::max(outer.size, q.cluster.gpus);
     fit_torus(q.cluster);
     const Estimator estimator(q);
-    SearchResult found = search(estimator, q.fixed, 0);
+    SearchResult found = fastest(estimator, q.fixed);
     if (found.best)
       return SmallestCluster{q.cluster.gpus, *found.best, estimator.host_need(found.best->plan)};
   }

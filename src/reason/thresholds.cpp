@@ -9,8 +9,8 @@
 namespace shardplan {
 namespace {
 
-/// Plans that all searches together may visit: some 60 searches of 64 GPUs.
-constexpr std::int64_t kPlansMax = 2'000'000;
+/// Layouts that all searches together may bound, memory's apart: some 25 searches of 4,096 GPUs.
+constexpr std::int64_t kLayoutsMax = 20'000;
 /// Factors from the current value that are tried before the bisection.
 constexpr std::array kFactors{1.25, 1.5, 2.0, 4.0};
 /// GPU counts are tried node by node first: what is legal jumps from one to the next.
@@ -109,16 +109,21 @@ bool same_layout(const Plan& a, const Plan& b) {
   return a.dp == b.dp && a.tp == b.tp && a.pp == b.pp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp;
 }
 
+/// What a neighbouring question's best plan is compared with first.
+std::optional<Plan> known_plan(const SearchResult& result) {
+  return result.best ? std::optional(result.best->plan) : std::nullopt;
+}
+
 /// The searches for one parameter, from the question as it is.
 class Scan {
  public:
   Scan(const Estimator& base, const FixedAxes& fixed, const SearchResult& result, const Parameter& parameter,
-       std::int64_t& plans_left)
+       std::int64_t& layouts_left)
       : base_(base),
         fixed_(fixed),
         result_(result),
         parameter_(parameter),
-        plans_left_(plans_left),
+        layouts_left_(layouts_left),
         current_(parameter.get(base.question())),
         step_(parameter.step(base.question(), result)) {}
 
@@ -166,10 +171,11 @@ class Scan {
 
   std::optional<SearchResult> search_at(double value) {
     Question question = base_.question();
-    if (!parameter_.set(question, value) || plans_left_ <= 0) return std::nullopt;
+    if (!parameter_.set(question, value) || layouts_left_ <= 0) return std::nullopt;
     const Estimator estimator(question);
-    SearchResult found = search(estimator, fixed_, 0);
-    plans_left_ -= found.census.considered;
+    const std::vector<BoundedLayout> layouts = bounded_layouts(estimator, fixed_);
+    layouts_left_ -= static_cast<std::int64_t>(layouts.size());
+    SearchResult found = fastest(estimator, fixed_, layouts, known_plan(result_));
     // A value for which no plan is legal says nothing about memory or speed.
     if (found.census.considered == 0) return std::nullopt;
     return found;
@@ -221,7 +227,7 @@ class Scan {
   const FixedAxes& fixed_;
   const SearchResult& result_;
   const Parameter& parameter_;
-  std::int64_t& plans_left_;
+  std::int64_t& layouts_left_;
   double current_, step_;
 };
 
@@ -230,32 +236,106 @@ double hbm_of(const Cluster& c, Bytes<> usable_bytes) {
   return ((usable_bytes + c.reserve_fixed.value) / (ratio(1) - c.reserve_share.value)).raw();
 }
 
-/// The sizes of HBM, next below and next above, at which another layout is the best or nothing fits.
-void add_hbm(const Estimator& estimator, const FixedAxes& fixed, std::vector<Threshold>& found) {
-  const Cluster& cluster = estimator.question().cluster;
-  const double current = cluster.device.memory_reported.value.raw();
-  const Bytes<> usable_bytes = estimator.usable<double>();
-  const std::vector<FrontEntry> front = memory_front(estimator, fixed);
-  const auto above = std::upper_bound(front.begin(), front.end(), usable_bytes,
-                                      [](Bytes<> u, const FrontEntry& e) { return u < e.total; });
-  const auto add = [&](const FrontEntry& at, std::string then) {
-    found.push_back({"hbm", current, hbm_of(cluster, at.total), "bytes", std::move(then)});
-  };
-  if (above == front.begin()) {
-    if (!front.empty()) add(front.front(), "a plan fits: " + canonical(front.front().plan));
+/// The sizes of HBM, next below and next above, at which another layout is the best or nothing fits. A
+/// bisection comes near; then the plans that are best on the way are followed, each down to its own size.
+class HbmScan {
+ public:
+  HbmScan(const Estimator& base, const FixedAxes& fixed, const Estimate& best)
+      : base_(base), fixed_(fixed), best_(best), layouts_(bounded_layouts(base, fixed)) {}
+
+  std::optional<Threshold> below() const {
+    const double fits = best_.memory.total().raw();
+    double same = fits, other = 0;
+    for (const double factor : kFactors) {
+      if (differs(at(fits / factor))) {
+        other = fits / factor;
+        break;
+      }
+      same = fits / factor;
+    }
+    if (other == 0) return std::nullopt;
+    bisect(same, other);
+    Estimate last = same == fits ? best_ : *at(same);
+    for (int step = 0; step < kStepsMax; ++step) {
+      const auto next = at(last.memory.total().raw() * (1 - kJustBelow));
+      if (differs(next))
+        return threshold(last, next ? "below it " + gives_way(*next) : "below it nothing fits any more");
+      last = *next;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Threshold> above() const {
+    const double usable = base_.usable<double>().raw();
+    double same = usable, other = 0;
+    for (const double factor : kFactors) {
+      if (differs(at(usable * factor))) {
+        other = usable * factor;
+        break;
+      }
+      same = usable * factor;
+    }
+    if (other == 0) return std::nullopt;
+    bisect(same, other);
+    Estimate first = *at(other);
+    for (int step = 0; step < kStepsMax; ++step) {
+      const auto less = at(first.memory.total().raw() * (1 - kJustBelow));
+      if (!differs(less)) return threshold(first, gives_way(first));
+      first = *less;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr double kJustBelow = 1e-9;
+  static constexpr int kStepsMax = 64;
+
+  /// The best plan where so much is usable.
+  std::optional<Estimate> at(double usable) const {
+    Question question = base_.question();
+    const Cluster& cluster = question.cluster;
+    // Rounding must not take away what a plan needs to the byte.
+    question.cluster.device.memory_reported.value = bytes(hbm_of(cluster, bytes(usable)) * (1 + 1e-12));
+    return fastest(Estimator(question), fixed_, layouts_, best_.plan).best;
+  }
+  bool differs(const std::optional<Estimate>& found) const {
+    return !found || !same_layout(found->plan, best_.plan);
+  }
+  void bisect(double& same, double& other) const {
+    while (std::max(same, other) / std::min(same, other) > kClose) {
+      const double middle = std::sqrt(same * other);
+      (differs(at(middle)) ? other : same) = middle;
+    }
+  }
+  Threshold threshold(const Estimate& at, std::string then) const {
+    const Cluster& cluster = base_.question().cluster;
+    return {"hbm", cluster.device.memory_reported.value.raw(), hbm_of(cluster, at.memory.total()), "bytes",
+            std::move(then)};
+  }
+  std::string gives_way(const Estimate& to) const {
+    return degrees(best_.plan) + " gives way to " + canonical(to.plan);
+  }
+
+  const Estimator& base_;
+  const FixedAxes& fixed_;
+  const Estimate& best_;
+  std::vector<BoundedLayout> layouts_;
+};
+
+void add_hbm(const Estimator& estimator, const FixedAxes& fixed, const SearchResult& result,
+             std::vector<Threshold>& found) {
+  if (result.best) {
+    const HbmScan scan(estimator, fixed, *result.best);
+    if (auto above = scan.above()) found.push_back(std::move(*above));
+    if (auto below = scan.below()) found.push_back(std::move(*below));
     return;
   }
-  const Plan& best = std::prev(above)->plan;
-  const auto gives_way = [&](const FrontEntry& to) {
-    return degrees(best) + " gives way to " + canonical(to.plan);
-  };
-  const auto other = [&](const FrontEntry& e) { return !same_layout(e.plan, best); };
-  if (const auto next = std::find_if(above, front.end(), other); next != front.end()) {
-    add(*next, gives_way(*next));
-  }
-  auto last = std::prev(above);
-  while (last != front.begin() && !other(*std::prev(last))) --last;
-  add(*last, "below it " + (last == front.begin() ? "nothing fits any more" : gives_way(*std::prev(last))));
+  // The nearest miss is the smallest of all plans.
+  const auto& miss = result.census.nearest_miss;
+  if (!miss) return;
+  const Cluster& cluster = estimator.question().cluster;
+  found.push_back({"hbm", cluster.device.memory_reported.value.raw(), hbm_of(cluster, miss->memory.total()),
+                   "bytes", "a plan fits: " + canonical(miss->plan)});
 }
 
 /// Where state alone does not fit, the count at which it would: no search needed, the floor is exact.
@@ -284,14 +364,14 @@ void add_critical_batch(const Question& q, const SearchResult& result, std::vect
 std::vector<Threshold> thresholds(const Estimator& estimator, const FixedAxes& fixed,
                                   const SearchResult& result) {
   std::vector<Threshold> found;
-  std::int64_t plans_left = kPlansMax;
+  std::int64_t layouts_left = kLayoutsMax;
   add_critical_batch(estimator.question(), result, found);
   add_floor(estimator, found);
-  add_hbm(estimator, fixed, found);
+  add_hbm(estimator, fixed, result, found);
   const bool hopeless = !state_floor(estimator).feasible;
   for (const Parameter& parameter : kParameters) {
     if (hopeless && !parameter.layout_counts) continue;  // the floor has said how many GPUs
-    Scan scan(estimator, fixed, result, parameter, plans_left);
+    Scan scan(estimator, fixed, result, parameter, layouts_left);
     const auto& directions = result.best ? parameter.when_fits : parameter.when_nothing_does;
     for (const bool up : {true, false}) {
       if (!directions[up ? 0 : 1]) continue;

@@ -122,7 +122,11 @@ Json census_json(const Census& census) {
     const std::int64_t count = census.rejected[static_cast<std::size_t>(i)];
     if (count > 0) rejected[name(static_cast<Constraint>(i))] = count;
   }
-  Json json{{"considered", census.considered}, {"feasible", census.feasible}, {"rejected", rejected}};
+  Json json{{"considered", census.considered},
+            {"judged", census.judged()},
+            {"feasible", census.feasible},
+            {"rejected", rejected},
+            {"excluded_by_bounds", {{"slower", census.slower}, {"larger", census.larger}}}};
   json["nearest_miss"] = nullptr;
   if (census.nearest_miss) {
     const NearestMiss& miss = *census.nearest_miss;

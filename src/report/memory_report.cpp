@@ -127,8 +127,8 @@ std::string smallest_lines(const Question& q, const MemoryAnswer& a) {
 
 std::string suggestion_table(const MemoryAnswer& a) {
   const SearchResult& r = a.suggestions;
-  const std::string considered = format_count(static_cast<double>(r.census.considered)) + " legal plans, " +
-                                 format_count(static_cast<double>(r.census.feasible)) + " fit";
+  const std::string considered =
+      "of " + format_count(static_cast<double>(r.census.considered)) + " legal plans";
   if (!r.best) return "nothing suggested fits (" + considered + ")\n";
   Table table;
   table.row({"plan", "total", "free", "step"});

@@ -103,9 +103,14 @@ std::string runner_lines(const Answer& a) {
 
 std::string census_lines(const Census& c, const SearchTime& time) {
   std::string text = "searched " + count(c.considered) + " legal plans in " + format(seconds(time.seconds)) +
-                     " (" + format_count(static_cast<double>(c.considered) / std::max(time.seconds, 1e-9)) +
-                     " plans/s): " + count(c.feasible) + " fit\n";
+                     ": the memory or step time of " + count(c.judged()) + " was worked out, " +
+                     count(c.feasible) + " fit\n";
   Table table;
+  // Why the best plan is the optimum of the model although not every plan was looked at.
+  if (c.slower > 0)
+    table.row({"excluded: slower", count(c.slower), "take longer than the best of their layout, by a bound"});
+  if (c.larger > 0)
+    table.row({"excluded: larger", count(c.larger), "do not fit however state is shared, by a bound"});
   for (int i = 0; i < kConstraintCount; ++i) {
     const std::int64_t n = c.rejected[static_cast<std::size_t>(i)];
     if (n == 0) continue;
@@ -227,8 +232,9 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   }
   json["census"] = census_json(census);
   json["search"] = {{"plans", census.considered},
+                    {"judged", census.judged()},
                     {"time_s", time.seconds},
-                    {"plans_per_s", static_cast<double>(census.considered) / std::max(time.seconds, 1e-9)}};
+                    {"plans_per_s", static_cast<double>(census.judged()) / std::max(time.seconds, 1e-9)}};
   add_findings(a, json);
   json["nearest_measured"] = nearest_json(a.nearest);
   json["model"] = model_json(q.model, state_parameters(q.model));

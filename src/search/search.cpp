@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iterator>
-#include <map>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -43,17 +43,10 @@ void keep_nearer(std::optional<NearestMiss>& nearest, const NearestMiss& other) 
   if (nearer) nearest = other;
 }
 
-void miss(Census& census, const Plan& plan, const MemoryBreakdown<>& memory, int stage, Constraint broken,
-          Bytes<> usable) {
-  ++census.rejected[static_cast<std::size_t>(broken)];
-  if (broken == Constraint::kHostMemory) return;  // it is not the device that misses
-  const Bytes<> shortfall = memory.total() - usable;
-  if (census.nearest_miss && census.nearest_miss->shortfall < shortfall) return;
-  keep_nearer(census.nearest_miss, {plan, memory, stage, broken, shortfall});
-}
-
 void add(Census& sum, const Census& part) {
   sum.considered += part.considered;
+  sum.slower += part.slower;
+  sum.larger += part.larger;
   sum.feasible += part.feasible;
   for (std::size_t i = 0; i < sum.rejected.size(); ++i) sum.rejected[i] += part.rejected[i];
   if (part.nearest_miss) keep_nearer(sum.nearest_miss, *part.nearest_miss);
@@ -81,100 +74,120 @@ std::vector<Worker> share_out(std::size_t items, Make make) {
   return workers;
 }
 
-/// The space as one thread sees it, layout by layout.
-class Walk {
+/// Sums in another order differ in their last digits: a bound has to be that much above to exclude.
+constexpr double kRounding = 1e-9;
+
+/// Counts what fails and keeps the best plan of each layout. One for each thread.
+class Judge {
  public:
-  Walk(const Estimator& estimator, const FixedAxes& fixed, const std::vector<Plan>& layouts)
+  Judge(const Estimator& estimator, const FixedAxes& fixed, const std::vector<Plan>& layouts)
+      : Judge(estimator, fixed, layouts, nullptr, nullptr) {}
+  /// For who asks for the fastest only. `bounds`: of the same layouts; `limit`: seconds a sequence that a
+  /// plan of some layout takes.
+  Judge(const Estimator& estimator, const FixedAxes& fixed, const std::vector<Plan>& layouts,
+        const std::vector<BoundedLayout>* bounds, std::atomic<double>* limit)
       : estimator_(&estimator),
         fixed_(&fixed),
         layouts_(&layouts),
         judge_(std::make_unique<PlanEvaluator>(estimator)),
-        usable_(estimator.usable<double>()) {}
+        usable_(estimator.usable<double>()),
+        bounds_(bounds),
+        limit_(limit) {}
+  Census census;
+  std::vector<Ranked> leaders;
 
- protected:
-  template <class Visit>
-  std::int64_t each(std::size_t layout, Visit visit) {
-    return estimator_->space().for_each_of((*layouts_)[layout], *fixed_, visit);
+  void operator()(std::size_t layout) {
+    if (bounds_ != nullptr && (*bounds_)[layout].per_sequence > *limit_ * (1 + kRounding)) return;
+    const LayoutPlans plans = estimator_->space().plans_of((*layouts_)[layout], *fixed_);
+    census.considered += plans.count();
+    leader_ = std::nullopt;
+    if (limit_ == nullptr) nearest_ = std::nullopt;
+    // The micro-batches that could be fastest first: what they reach excludes the others.
+    std::vector<std::pair<Seconds<>, const std::vector<Plan>*>> by_bound;
+    for (const auto& pipelines : plans.pipelines)
+      by_bound.emplace_back(judge_->least_step_of_micro_batch(pipelines.front()), &pipelines);
+    std::stable_sort(by_bound.begin(), by_bound.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [least, pipelines] : by_bound) {
+      if (too_slow(pipelines->front(), least)) {
+        census.slower += plans.count(*pipelines);
+      } else {
+        each_recomputation(plans, *pipelines);
+      }
+    }
+    if (leader_) leaders.push_back(*leader_);
+    if (leader_ && limit_ != nullptr) lower(leader_->per_sequence);
+    if (nearest_) keep_nearer(census.nearest_miss, *nearest_);
   }
-  const Estimator& estimator() const { return *estimator_; }
-  PlanEvaluator& judge() { return *judge_; }
-  Bytes<> usable() const { return usable_; }
 
  private:
+  bool too_slow(const Plan& plan, Seconds<> least) const {
+    const double own = leader_ ? leader_->per_sequence : std::numeric_limits<double>::infinity();
+    const double fastest = limit_ != nullptr ? std::min(own, limit_->load(std::memory_order_relaxed)) : own;
+    return least.raw() > fastest * sequences(plan) * (1 + kRounding);
+  }
+  void lower(double per_sequence) {
+    double seen = limit_->load(std::memory_order_relaxed);
+    while (per_sequence < seen && !limit_->compare_exchange_weak(seen, per_sequence)) {
+    }
+  }
+  void each_recomputation(const LayoutPlans& plans, const std::vector<Plan>& pipelines) {
+    for (const Recompute& recompute : plans.recomputes)
+      for (const Plan& pipeline : pipelines) each_state(plans, pipeline, recompute);
+    for (const Plan& pipeline : pipelines)
+      for (std::int32_t n = 1; n <= plans.most_in_part(pipeline); ++n)
+        each_state(plans, pipeline, Recompute::block(n));
+  }
+  void each_state(const LayoutPlans& plans, Plan plan, const Recompute& recompute) {
+    plan.recompute = recompute;
+    const bool compared = leader_ || limit_ != nullptr;
+    if (compared && too_slow(plan, judge_->least_step(plan))) {
+      census.slower += static_cast<std::int64_t>(plans.states.size());
+      return;
+    }
+    if (too_large(judge_->least_memory(plan, plans.states))) {
+      census.larger += static_cast<std::int64_t>(plans.states.size());
+      return;
+    }
+    for (const Plan& state : plans.states) consider(with_state(plan, state));
+  }
+  /// As long as nothing of the layout fits, not where it may be the nearest miss.
+  bool too_large(Bytes<> least) const {
+    const double beyond = least.raw() - usable_.raw() * (1 + kRounding);
+    return beyond > 0 && (leader_ || (nearest_ && beyond > nearest_->shortfall.raw()));
+  }
+  void consider(const Plan& plan) {
+    int stage = 0;
+    const MemoryBreakdown<> memory = judge_->fullest_memory(plan, stage);
+    if (const auto broken = estimator_->broken_memory(plan, memory, usable_)) {
+      ++census.rejected[static_cast<std::size_t>(*broken)];
+      // Of the host's memory it is not the device that misses.
+      if (*broken == Constraint::kHostMemory) return;
+      const Bytes<> shortfall = memory.total() - usable_;
+      if (!nearest_ || !(nearest_->shortfall < shortfall))
+        keep_nearer(nearest_, {plan, memory, stage, *broken, shortfall});
+      return;
+    }
+    ++census.feasible;
+    const Ranked found = ranked(plan, judge_->time(plan), usable_ - memory.total());
+    if (!leader_ || better(found, *leader_)) leader_ = found;
+  }
+
   const Estimator* estimator_;
   const FixedAxes* fixed_;
   const std::vector<Plan>* layouts_;
   std::unique_ptr<PlanEvaluator> judge_;
   Bytes<> usable_;
+  // Of the layout, so that what is excluded is the same on any number of threads; who asks for the fastest
+  // only does not ask what was excluded.
+  std::optional<Ranked> leader_;
+  std::optional<NearestMiss> nearest_;
+  const std::vector<BoundedLayout>* bounds_;
+  std::atomic<double>* limit_;
 };
 
-/// Counts what fails and keeps the best plan of each layout.
-class Judge : public Walk {
- public:
-  using Walk::Walk;
-  Census census;
-  std::vector<Ranked> leaders;
-
-  void operator()(std::size_t layout) {
-    const std::size_t before = leaders.size();
-    census.considered += each(layout, [&](const Plan& plan) {
-      int stage = 0;
-      const MemoryBreakdown<> memory = judge().fullest_memory(plan, stage);
-      if (const auto broken = estimator().broken_memory(plan, memory, usable())) {
-        miss(census, plan, memory, stage, *broken, usable());
-        return;
-      }
-      ++census.feasible;
-      const Ranked found = ranked(plan, judge().time(plan), usable() - memory.total());
-      if (leaders.size() == before) {
-        leaders.push_back(found);
-      } else if (better(found, leaders.back())) {
-        leaders.back() = found;
-      }
-    });
-  }
-};
-
-/// Keeps the plans that no other beats with as little memory.
-class Front : public Walk {
- public:
-  using Walk::Walk;
-  std::map<double, FrontEntry> entries;  // by total
-
-  void operator()(std::size_t layout) {
-    each(layout, [&](const Plan& plan) {
-      int stage = 0;
-      const MemoryBreakdown<> memory = judge().fullest_memory(plan, stage);
-      const Bytes<> total = memory.total();
-      // No device is large enough for what its host cannot keep.
-      if (estimator().broken_memory(plan, memory, total)) return;
-      keep({total, judge().time(plan).total() / ratio(sequences(plan)), plan});
-    });
-  }
-
-  void keep(const FrontEntry& entry) {
-    const double total = entry.total.raw();
-    auto after = entries.upper_bound(total);
-    if (after != entries.begin()) {
-      const FrontEntry& below = std::prev(after)->second;
-      const bool same = below.total.raw() == total && below.per_sequence == entry.per_sequence;
-      if (same ? below.plan < entry.plan : below.per_sequence <= entry.per_sequence) return;
-    }
-    while (after != entries.end() && after->second.per_sequence >= entry.per_sequence)
-      after = entries.erase(after);
-    entries.insert_or_assign(total, entry);
-  }
-};
-
-}  // namespace
-
-bool better(const Estimate& a, const Estimate& b) {
-  return better(ranked(a.plan, a.time, a.headroom()), ranked(b.plan, b.time, b.headroom()));
-}
-
-SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::size_t runners_up) {
-  const std::vector<Plan> layouts = estimator.space().layouts(fixed);
-  const auto judges = share_out<Judge>(layouts.size(), [&] { return Judge(estimator, fixed, layouts); });
+/// What the workers found, as one; `ranked` as they left it.
+SearchResult sum(const Estimator& estimator, const std::vector<Judge>& judges, std::size_t runners_up) {
   SearchResult result;
   std::vector<Ranked> ranked;
   for (const Judge& judge : judges) {
@@ -198,16 +211,71 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::siz
   return result;
 }
 
-std::vector<FrontEntry> memory_front(const Estimator& estimator, const FixedAxes& fixed) {
+}  // namespace
+
+bool better(const Estimate& a, const Estimate& b) {
+  return better(ranked(a.plan, a.time, a.headroom()), ranked(b.plan, b.time, b.headroom()));
+}
+
+SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::size_t runners_up) {
   const std::vector<Plan> layouts = estimator.space().layouts(fixed);
-  auto fronts = share_out<Front>(layouts.size(), [&] { return Front(estimator, fixed, layouts); });
-  for (std::size_t i = 1; i < fronts.size(); ++i) {
-    for (const auto& [total, entry] : fronts[i].entries) fronts.front().keep(entry);
+  return sum(estimator, share_out<Judge>(layouts.size(), [&] { return Judge(estimator, fixed, layouts); }),
+             runners_up);
+}
+
+std::vector<BoundedLayout> bounded_layouts(const Estimator& estimator, const FixedAxes& fixed) {
+  const std::vector<Plan> layouts = estimator.space().layouts(fixed);
+  struct Bounds {
+    std::unique_ptr<PlanEvaluator> judge;
+    std::vector<BoundedLayout> found;
+    const Estimator* estimator;
+    const FixedAxes* fixed;
+    const std::vector<Plan>* layouts;
+
+    void operator()(std::size_t layout) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const auto& pipelines : estimator->space().plans_of((*layouts)[layout], *fixed).pipelines) {
+        const Plan& plan = pipelines.front();
+        least = std::min(least, judge->least_step_of_micro_batch(plan).raw() / sequences(plan));
+      }
+      if (std::isfinite(least)) found.push_back({least, (*layouts)[layout]});
+    }
+  };
+  const auto parts = share_out<Bounds>(layouts.size(), [&] {
+    return Bounds{std::make_unique<PlanEvaluator>(estimator), {}, &estimator, &fixed, &layouts};
+  });
+  std::vector<BoundedLayout> all;
+  for (const Bounds& part : parts) all.insert(all.end(), part.found.begin(), part.found.end());
+  std::sort(all.begin(), all.end(), [](const BoundedLayout& a, const BoundedLayout& b) {
+    return a.per_sequence != b.per_sequence ? a.per_sequence < b.per_sequence : a.layout < b.layout;
+  });
+  return all;
+}
+
+SearchResult fastest(const Estimator& estimator, const FixedAxes& fixed,
+                     const std::vector<BoundedLayout>& layouts, const std::optional<Plan>& known) {
+  std::atomic<double> limit = std::numeric_limits<double>::infinity();
+  if (known) {
+    const Outcome outcome = estimator.estimate(*known);
+    if (const Estimate* e = std::get_if<Estimate>(&outcome)) limit = ranked(*known, e->time, {}).per_sequence;
   }
-  std::vector<FrontEntry> entries;
-  entries.reserve(fronts.front().entries.size());
-  for (const auto& [total, entry] : fronts.front().entries) entries.push_back(entry);
-  return entries;
+  std::vector<Plan> in_order;
+  in_order.reserve(layouts.size());
+  for (const BoundedLayout& bounded : layouts) {
+    // Those after it are no faster.
+    if (bounded.per_sequence > limit * (1 + kRounding)) break;
+    in_order.push_back(bounded.layout);
+  }
+  SearchResult result = sum(
+      estimator,
+      share_out<Judge>(in_order.size(), [&] { return Judge(estimator, fixed, in_order, &layouts, &limit); }),
+      0);
+  result.leaders.clear();
+  return result;
+}
+
+SearchResult fastest(const Estimator& estimator, const FixedAxes& fixed, const std::optional<Plan>& known) {
+  return fastest(estimator, fixed, bounded_layouts(estimator, fixed), known);
 }
 
 }  // namespace shardplan

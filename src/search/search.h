@@ -1,4 +1,5 @@
-// The search: every legal plan estimated, the fastest kept, and a census of why the others fell.
+// The search: of every legal plan that no bound shows to be slower, memory and step time; the fastest kept,
+// and a census of why the others fell. What it returns is the optimum of the model.
 //
 //   SearchResult r = search(estimator, fixed);   // r.best, r.runners_up, r.census
 //
@@ -23,9 +24,14 @@ struct NearestMiss {
   Bytes<> shortfall;
 };
 
+/// What became of the legal plans: considered = judged() + slower + larger, judged() = feasible + rejected.
 struct Census {
   std::int64_t considered = 0;  // legal plans
+  // Not judged, as a bound excludes them all at once:
+  std::int64_t slower = 0;  // each takes longer than the best plan of its layout, whether it fits or not
+  std::int64_t larger = 0;  // none fits, however its state is shared
   std::int64_t feasible = 0;
+  std::int64_t judged() const { return considered - slower - larger; }
   std::array<std::int64_t, kConstraintCount>
       rejected{};  // each plan once, under the first memory constraint it fails
   std::optional<NearestMiss> nearest_miss;
@@ -45,15 +51,21 @@ bool better(const Estimate& a, const Estimate& b);
 
 SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::size_t runners_up = 3);
 
-/// One plan that no other beats with as little memory.
-struct FrontEntry {
-  Bytes<> total;  // of the fullest stage
-  Seconds<> per_sequence;
-  Plan plan;
+/// A layout that has plans, and what none of them undercuts.
+struct BoundedLayout {
+  double per_sequence = 0;  // seconds
+  Plan layout;
 };
+/// All layouts, the least bound first. Memory plays no part: one list serves devices of every memory.
+std::vector<BoundedLayout> bounded_layouts(const Estimator& estimator, const FixedAxes& fixed);
 
-/// The best plan at every size of usable memory: it is the last entry whose total is no larger. Memory rises
-/// and time falls along it.
-std::vector<FrontEntry> memory_front(const Estimator& estimator, const FixedAxes& fixed);
+/// The same best plan and nothing else: no other layout is followed to its own best, and the census counts
+/// only what was looked at, which depends on the threads; that it is empty says that no plan is legal.
+/// `known`: a plan that may be near the best, as a neighbouring question's is.
+SearchResult fastest(const Estimator& estimator, const FixedAxes& fixed,
+                     const std::vector<BoundedLayout>& layouts,
+                     const std::optional<Plan>& known = std::nullopt);
+SearchResult fastest(const Estimator& estimator, const FixedAxes& fixed,
+                     const std::optional<Plan>& known = std::nullopt);
 
 }  // namespace shardplan
