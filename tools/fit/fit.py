@@ -5,7 +5,7 @@
 
 The program is run with candidate catalogs (`validate --kind training-time --catalog DIR`); nothing of the model is repeated
 here. Robust least squares on log(predicted / measured): pseudo-Huber, sources with many rows weighed down to the square
-root of 40 over their number, priors of tools/fit/parameters.py as further residuals. Each source, and each family of
+root of 80 over their number, priors of tools/fit/parameters.py as further residuals. Each source, and each family of
 sources, is left out of the fit in turn and predicted by the rest. --write puts the constants into catalog/*.json with their
 uncertainty: the posterior's, and the jackknife's over the sources. Needs numpy (python3-numpy).
 """
@@ -29,7 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("devices", "timing")
 # A residual of this size, in log, is one: what repeats of the same layout differ by.
 NOISE = 0.06
-MOST_ROWS = 40
+MOST_ROWS = 80
 SMALL = "vtrain-single"
 STEP = 0.02
 
