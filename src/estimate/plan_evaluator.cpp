@@ -182,6 +182,11 @@ struct PlanEvaluator::Parts {
     part.timed = true;
     return part.times;
   }
+  /// What a stage keeps whatever the micro-batch; of an offloading plan it is not known here.
+  Bytes<> kept_by(std::size_t stage) const {
+    const auto& own = state->stages[stage];
+    return plan.offload != 0 ? Bytes<>(0.0) : own.state.total() + own.buffers;
+  }
   const std::vector<Bytes<>>& least_states_of(const std::vector<Plan>& all) {
     Plan key = state_key(plan);
     key.zero_stage = 0;
@@ -194,12 +199,7 @@ struct PlanEvaluator::Parts {
       turn_to(with_state(plan, own));
       turn_state();
       least.resize(state->stages.size(), Bytes<>(std::numeric_limits<double>::infinity()));
-      for (std::size_t i = 0; i < least.size(); ++i) {
-        // What an offloading plan leaves on the device is not known here.
-        const Bytes<> kept =
-            own.offload != 0 ? Bytes<>(0.0) : state->stages[i].state.total() + state->stages[i].buffers;
-        least[i] = std::min(least[i], kept);
-      }
+      for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], kept_by(i));
     }
     return least;
   }
@@ -274,6 +274,14 @@ Bytes<> PlanEvaluator::least_memory(const Plan& plan, const std::vector<Plan>& s
     const Bytes<> kept = leaves ? Bytes<>(0.0) : work.activations + work.logits;
     most = std::max(most, least[i] + kept + work.deferred + work.backward + work.buffers);
   }
+  return most;
+}
+
+Bytes<> PlanEvaluator::least_memory_of_state(const Plan& plan) {
+  parts_->turn_to(plan);
+  parts_->turn_state();
+  Bytes<> most(0.0);
+  for (std::size_t i = 0; i < parts_->state->stages.size(); ++i) most = std::max(most, parts_->kept_by(i));
   return most;
 }
 

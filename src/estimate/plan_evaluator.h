@@ -32,6 +32,8 @@ class PlanEvaluator {
   Seconds<> least_step(const Plan& plan);
   /// Nor is its fullest stage smaller, with any of `states` (LayoutPlans::states).
   Bytes<> least_memory(const Plan& plan, const std::vector<Plan>& states);
+  /// Nor whatever its micro-batch and recomputation.
+  Bytes<> least_memory_of_state(const Plan& plan);
 
  private:
   struct Parts;

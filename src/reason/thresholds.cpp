@@ -9,8 +9,8 @@
 namespace shardplan {
 namespace {
 
-/// Layouts that all searches together may bound, memory's apart: some 25 searches of 4,096 GPUs.
-constexpr std::int64_t kLayoutsMax = 20'000;
+/// Layouts that all searches together may bound, memory's apart: some 20 searches of 4,096 GPUs.
+constexpr std::int64_t kLayoutsMax = 15'000;
 /// Factors from the current value that are tried before the bisection.
 constexpr std::array kFactors{1.25, 1.5, 2.0, 4.0};
 /// GPU counts are tried node by node first: what is legal jumps from one to the next.

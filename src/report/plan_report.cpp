@@ -110,7 +110,7 @@ std::string census_lines(const Census& c, const SearchTime& time) {
   if (c.slower > 0)
     table.row({"excluded: slower", count(c.slower), "take longer than the best of their layout, by a bound"});
   if (c.larger > 0)
-    table.row({"excluded: larger", count(c.larger), "do not fit however state is shared, by a bound"});
+    table.row({"excluded: larger", count(c.larger), "do not fit, by a bound on what they keep at the least"});
   for (int i = 0; i < kConstraintCount; ++i) {
     const std::int64_t n = c.rejected[static_cast<std::size_t>(i)];
     if (n == 0) continue;

@@ -101,6 +101,7 @@ class Judge {
     const LayoutPlans plans = estimator_->space().plans_of((*layouts_)[layout], *fixed_);
     census.considered += plans.count();
     leader_ = std::nullopt;
+    kept_.clear();
     if (limit_ == nullptr) nearest_ = std::nullopt;
     // The micro-batches that could be fastest first: what they reach excludes the others.
     std::vector<std::pair<Seconds<>, const std::vector<Plan>*>> by_bound;
@@ -140,16 +141,35 @@ class Judge {
   }
   void each_state(const LayoutPlans& plans, Plan plan, const Recompute& recompute) {
     plan.recompute = recompute;
+    const auto all = static_cast<std::int64_t>(plans.states.size());
     const bool compared = leader_ || limit_ != nullptr;
     if (compared && too_slow(plan, judge_->least_step(plan))) {
-      census.slower += static_cast<std::int64_t>(plans.states.size());
+      census.slower += all;
       return;
     }
     if (too_large(judge_->least_memory(plan, plans.states))) {
-      census.larger += static_cast<std::int64_t>(plans.states.size());
+      census.larger += all;
       return;
     }
-    for (const Plan& state : plans.states) consider(with_state(plan, state));
+    const std::vector<Bytes<>>& kept = kept_by_states(plans, plan);
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (too_large(kept[i])) {
+        ++census.larger;
+      } else {
+        consider(with_state(plan, plans.states[i]));
+      }
+    }
+  }
+  /// What each of the layout's states keeps under the plan's pipeline, whatever the micro-batch.
+  const std::vector<Bytes<>>& kept_by_states(const LayoutPlans& plans, const Plan& plan) {
+    const auto of_pipeline = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) {
+      return k.schedule == plan.schedule && k.interleave == plan.interleave;
+    });
+    if (of_pipeline != kept_.end()) return of_pipeline->bytes;
+    Kept& own = kept_.emplace_back(Kept{plan.schedule, plan.interleave, {}});
+    for (const Plan& state : plans.states)
+      own.bytes.push_back(judge_->least_memory_of_state(with_state(plan, state)));
+    return own.bytes;
   }
   /// As long as nothing of the layout fits, not where it may be the nearest miss.
   bool too_large(Bytes<> least) const {
@@ -182,6 +202,12 @@ class Judge {
   // only does not ask what was excluded.
   std::optional<Ranked> leader_;
   std::optional<NearestMiss> nearest_;
+  struct Kept {
+    Schedule schedule;
+    std::int32_t interleave;
+    std::vector<Bytes<>> bytes;  // by state
+  };
+  std::vector<Kept> kept_;
   const std::vector<BoundedLayout>* bounds_;
   std::atomic<double>* limit_;
 };

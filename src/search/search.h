@@ -29,7 +29,7 @@ struct Census {
   std::int64_t considered = 0;  // legal plans
   // Not judged, as a bound excludes them all at once:
   std::int64_t slower = 0;  // each takes longer than the best plan of its layout, whether it fits or not
-  std::int64_t larger = 0;  // none fits, however its state is shared
+  std::int64_t larger = 0;  // none fits, as what it keeps at the least is too large
   std::int64_t feasible = 0;
   std::int64_t judged() const { return considered - slower - larger; }
   std::array<std::int64_t, kConstraintCount>

@@ -137,6 +137,7 @@ TEST(Search, NoBoundIsAboveAPlanItSpeaksFor) {
         ASSERT_LE(judge.least_step_of_micro_batch(plan).raw(), step * kRounding) << canonical(plan);
         ASSERT_LE(judge.least_step(plan).raw(), step * kRounding) << canonical(plan);
         ASSERT_LE(judge.least_memory(plan, plans.states).raw(), total * kRounding) << canonical(plan);
+        ASSERT_LE(judge.least_memory_of_state(plan).raw(), total * kRounding) << canonical(plan);
       });
     }
   }
