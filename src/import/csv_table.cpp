@@ -61,6 +61,9 @@ const std::string& CsvTable::at(std::size_t row, std::string_view column) const 
 }
 
 Result<CsvTable> read_csv(std::string_view text, const std::string& document) {
+  // Spreadsheets write it before UTF-8; it is no part of the first column's name.
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   Reading reading;
   Parser parser;
   const char* form = "comma-separated fields, quoted where they hold a comma, a quote or a line end";

@@ -14,6 +14,9 @@ TEST(Csv, QuotedFieldsAndMissingColumns) {
   EXPECT_EQ(second["notes"], "");
   EXPECT_EQ(first["gpus"], "") << "no such column";
   EXPECT_FALSE(table->has("gpus"));
+  const auto marked = read_csv("\xEF\xBB\xBFid,notes\n1,a\n", "runs.csv");
+  ASSERT_TRUE(marked);
+  EXPECT_TRUE(marked->has("id")) << "after a byte order mark";
 }
 
 TEST(Csv, WrongTablesPointAtTheLine) {

@@ -114,6 +114,17 @@ TEST(TrainingRun, AJobTakesEqualSharesOfScaleUpDomains) {
 TEST(TrainingRun, ShardingThatIsNotToldAndReplicasThatAreNot) {
   EXPECT_EQ(run_of({.sharding = "ddp (FSDP=0)"}).plan.zero_stage, 1) << "the framework's default";
   EXPECT_EQ(run_of({.gpus = "16"}).plan.zero_stage, 0) << "one replica has nothing to shard over";
+  const TrainingRun run = run_of({.sharding = "abc"});
+  EXPECT_EQ(run.plan.zero_stage, 0);
+  EXPECT_THAT(run.assumed, Contains("nothing is sharded: \"abc\" names no stage"));
+}
+
+TEST(TrainingRun, CountsThatAreNoneAreSkipped) {
+  for (const char* node : {"0", "-1", "abc", "nan", "inf", "1e400"})
+    EXPECT_EQ(reason({.node = node}),
+              "gpus_per_node is \"" + std::string(node) + "\", not a positive whole number");
+  EXPECT_THAT(reason({.degrees = "0,4,5,1"}), HasSubstr("tp is \"0\""));
+  EXPECT_THAT(reason({.batch = "0,128"}), HasSubstr("mbs is \"0\""));
 }
 
 }  // namespace

@@ -51,9 +51,9 @@ std::int64_t RunReading::column(const char* name, std::int64_t otherwise) {
   if (text.empty()) return otherwise;
   constexpr double kMost = 1e12;
   const auto value = parse_number(text);
-  if (value && *value == std::floor(*value) && *value >= 0 && *value < kMost)
+  if (value && *value == std::floor(*value) && *value > 0 && *value < kMost)
     return static_cast<std::int64_t>(*value);
-  skip(std::string(name) + " is \"" + text + "\", not a whole number");
+  skip(std::string(name) + " is \"" + text + "\", not a positive whole number");
   return otherwise;
 }
 
@@ -110,6 +110,7 @@ void RunReading::take_cluster() {
   if (gpus == 0) return;
   std::optional<std::int64_t> node;
   if (!row_["gpus_per_node"].empty()) node = needed("gpus_per_node");
+  if (node && *node == 0) return;
   Device hardware = **device;
   for (const CorpusFabric& named : corpus().fabrics) {
     if (run_.source == named.source_key) hardware.usual_fabric = named.fabric;
@@ -140,8 +141,12 @@ void RunReading::take_sharding() {
     stage = 3;
   } else if (holds(text, "stage not printed")) {
     return skip("the ZeRO stage is not printed");
+  } else if (text.starts_with("none") || text.starts_with("ddp") || text.starts_with("dp") ||
+             text == "zero0") {
+    stage = 0;
   } else {
     stage = 0;
+    assume("nothing is sharded: \"" + text + "\" names no stage");
   }
   if (p.dp * p.cp == 1) stage = 0;  // nothing to shard over
   p.zero_stage = static_cast<std::int8_t>(stage);

@@ -119,7 +119,7 @@ TEST(MemoryRun, WhatItCannotExpressIsSkippedWithItsReason) {
   EXPECT_THAT(reason(gpt("8", "allocated", "--pipeline-model-parallel-layout=Et*3|t|t*5|t*3L")),
               HasSubstr("that differ"));
   EXPECT_THAT(reason(gpt("7", "allocated", "--bf16")), HasSubstr("does not divide"));
-  EXPECT_THAT(reason(gpt("8x", "allocated", "--bf16")), HasSubstr("not a whole number"));
+  EXPECT_THAT(reason(gpt("8x", "allocated", "--bf16")), HasSubstr("not a positive whole number"));
   EXPECT_THAT(reason(gpt("8", "allocated", "--tokenizer-type=Other")), HasSubstr("vocabulary of Other"));
 }
 
