@@ -31,6 +31,13 @@ Bytes<> total_op_by_op(const Estimator& estimator, const Plan& plan) {
 
 }  // namespace
 
+std::int64_t gpus_of_node(const Cluster& cluster) {
+  const std::int64_t tier = cluster.tiers.front().size, usual = cluster.device.usual_gpus_per_node;
+  const bool beyond_hosts =
+      usual > 0 && cluster.device.scale_up.domain_size.value.raw() > static_cast<double>(usual);
+  return beyond_hosts ? std::min(tier, usual) : tier;
+}
+
 Floor state_floor(const Estimator& estimator) {
   const Cluster& cluster = estimator.question().cluster;
   Floor floor;
@@ -40,7 +47,7 @@ Floor state_floor(const Estimator& estimator) {
   floor.feasible = floor.state_per_gpu <= floor.usable;
   // Where all of it is offloaded, one GPU is still needed.
   floor.min_gpus = std::max(1.0, estimator.minimum_gpus<double>(floor.state, floor.usable).raw());
-  const double node = static_cast<double>(cluster.tiers.front().size);
+  const auto node = static_cast<double>(gpus_of_node(cluster));
   floor.min_gpus_whole_nodes = std::ceil(floor.min_gpus / node) * node;
   return floor;
 }

@@ -56,6 +56,9 @@ struct MemoryAnswer {
 
 Floor state_floor(const Estimator& estimator);
 
+/// GPUs that are bought together: of a rack-wide or pod-wide scale-up domain, those of one host.
+std::int64_t gpus_of_node(const Cluster& cluster);
+
 /// Of the best plan, then of the runners-up.
 std::vector<MemoryAccount> memory_accounts(const Estimator& estimator, const SearchResult& result);
 

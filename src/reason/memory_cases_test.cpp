@@ -135,5 +135,21 @@ TEST(MemoryCases, StateByTheFrameworksOwnBytes) {
   EXPECT_NEAR(zero("3") / gibibytes(1).raw(), 24.24, 0.1);
 }
 
+TEST(MemoryCases, NodesOfARackOrAPodAreItsHosts) {
+  const auto node = [](const char* gpu, const char* of_node) {
+    QuestionSpec spec;
+    spec.model = "llama3-8b";
+    spec.gpu = gpu;
+    spec.gpus = "256";
+    if (of_node != nullptr) spec.gpus_per_node = of_node;
+    return gpus_of_node(build_question(spec, catalog()).value().cluster);
+  };
+  EXPECT_EQ(node("gb200", nullptr), 4);
+  EXPECT_EQ(node("tpu-v5p", nullptr), 4);
+  EXPECT_EQ(node("tpu-v5e", nullptr), 8);
+  EXPECT_EQ(node("h100-sxm", nullptr), 8);
+  EXPECT_EQ(node("h100-sxm", "4"), 4);
+}
+
 }  // namespace
 }  // namespace shardplan

@@ -29,7 +29,7 @@ std::optional<SmallestCluster> smallest_before(const Question& question, const F
   Question q = question;
   // Replicas take what the other axes leave; a batch that was not told follows them.
   q.fixed.dp.reset();
-  const std::int64_t node = q.cluster.tiers.front().size;
+  const std::int64_t node = gpus_of_node(q.cluster);
   const auto least = static_cast<std::int64_t>(floor.min_gpus_whole_nodes);
   for (int i = 0; i < kTries; ++i) {
     q.cluster.gpus = least + i * node;
