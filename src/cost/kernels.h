@@ -46,7 +46,7 @@ struct TileSlowdown {
       const auto tiles = in.groups * ceil(in.m / rows) * ceil(in.n / columns);
       return in.groups * in.m * in.n / (rows * columns) / (in.processors * ceil(tiles / in.processors));
     };
-    const Ratio<N> rows(N(tile::kRows)), columns(N(tile::kColumns)), half(N(tile::kHalfRows));
+    const Ratio<N> rows{N(tile::kRows)}, columns{N(tile::kColumns)}, half{N(tile::kHalfRows)};
     const auto widest = used(rows, in.tile_columns);
     const auto square = used(rows, columns) * Ratio<N>(N(tile::kSquare));
     const auto small = used(half, columns) * Ratio<N>(N(tile::kHalf));

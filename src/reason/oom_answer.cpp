@@ -89,7 +89,7 @@ OomAnswer oom_answer(const OutOfMemory& message) {
 OomAnswer oom_answer(const OutOfMemory& message, const Estimator& estimator, const Plan& plan,
                      std::span<const BlockFormat> bases) {
   OomAnswer answer = oom_answer(message);
-  OomAnswer::Run& run = answer.run.emplace();
+  OomRun& run = answer.run.emplace();
   run.plan = plan;
   run.memory = estimator.memory_account(plan);
   const std::vector<TensorMatch> all = tensors_of_all_stages(estimator, plan);

@@ -22,20 +22,21 @@ struct TensorMatch {
   std::vector<int> stages;
 };
 
+/// The job that ran out, of a configuration.
+struct OomRun {
+  Plan plan;
+  MemoryAccount memory;
+  std::vector<TensorMatch> matches;  // of the requested size, those that hold most first
+  std::vector<TensorMatch> nearest;  // where none is
+  /// By how much the account is larger than what the device has for it: the job would stop again.
+  Bytes<> beyond{};
+  /// What frees the shortage and what is beyond; empty where fragmentation alone is the reason.
+  std::vector<Remedy> remedies;
+};
+
 struct OomAnswer {
   OutOfMemory message;
-  /// With a configuration.
-  struct Run {
-    Plan plan;
-    MemoryAccount memory;
-    std::vector<TensorMatch> matches;  // of the requested size, those that hold most first
-    std::vector<TensorMatch> nearest;  // where none is
-    /// By how much the account is larger than what the device has for it: the job would stop again.
-    Bytes<> beyond{};
-    /// What frees the shortage and what is beyond; empty where fragmentation alone is the reason.
-    std::vector<Remedy> remedies;
-  };
-  std::optional<Run> run;
+  std::optional<OomRun> run;  // with a configuration
   bool solved() const {
     return !run || (message.enough_in_pieces() && run->beyond <= bytes(0)) || keeps_training(run->remedies);
   }

@@ -56,7 +56,7 @@ std::string tensor_rows(const std::vector<TensorMatch>& matches, int stages) {
 }
 
 std::string match_lines(const OomAnswer& a) {
-  const OomAnswer::Run& run = *a.run;
+  const OomRun& run = *a.run;
   std::string shared;
   if (const auto most = shared_by_tensors_up_to(a.message.requested))
     shared = "a block of " + format(a.message.requested) + " is asked for by any tensor of up to " +
