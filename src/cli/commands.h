@@ -43,9 +43,6 @@ inline constexpr void (*kCommands[])(CLI::App& app, Program& program) = {
     add_drill_command, add_explain_command, add_formulas_command, add_catalog_command, add_validate_command,
 };
 
-/// A plan that breaks a rule, told as wrong input.
-Error illegal_plan(const Violation& violation);
-
 /// --json, which every command has.
 void add_json_flag(CLI::App& command, Program& program);
 
