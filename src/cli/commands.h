@@ -27,6 +27,7 @@ struct Program {
 };
 
 void add_plan_command(CLI::App& app, Program& program);
+void add_sweep_command(CLI::App& app, Program& program);
 void add_memory_command(CLI::App& app, Program& program);
 void add_oom_command(CLI::App& app, Program& program);
 void add_comm_command(CLI::App& app, Program& program);
@@ -39,12 +40,10 @@ void add_validate_command(CLI::App& app, Program& program);
 
 /// In the order of the help page.
 inline constexpr void (*kCommands[])(CLI::App& app, Program& program) = {
-    add_plan_command,  add_memory_command,  add_oom_command,      add_comm_command,    add_serve_command,
-    add_drill_command, add_explain_command, add_formulas_command, add_catalog_command, add_validate_command,
+    add_plan_command,     add_sweep_command,   add_memory_command,   add_oom_command,
+    add_comm_command,     add_serve_command,   add_drill_command,    add_explain_command,
+    add_formulas_command, add_catalog_command, add_validate_command,
 };
-
-/// A plan that breaks a rule, told as wrong input.
-Error illegal_plan(const Violation& violation);
 
 /// --json, which every command has.
 void add_json_flag(CLI::App& command, Program& program);

@@ -47,20 +47,9 @@ int Output::page(const std::string& text, const std::string& flag) const {
 }
 
 int Output::error(const Error& error) const {
-  std::string line = "shardplan: ";
-  if (!error.where.empty()) line += error.where + ": ";
-  line += error.message;
-  if (!error.expected.empty()) line += "; expected " + error.expected;
-  if (!error.nearest.empty()) line += "; did you mean " + error.nearest + "?";
-  std::fputs((printable(line) + "\n").c_str(), stderr);
+  std::fputs(("shardplan: " + error_line(error) + "\n").c_str(), stderr);
   if (json_) {
-    const Json json{{"schema_version", kSchemaVersion},
-                    {"error",
-                     {{"code", error.code},
-                      {"message", error.message},
-                      {"where", error.where},
-                      {"expected", error.expected},
-                      {"nearest", error.nearest}}}};
+    const Json json{{"schema_version", kSchemaVersion}, {"error", error_json(error)}};
     print(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n", kWrong);
   }
   return kWrong;

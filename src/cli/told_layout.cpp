@@ -2,11 +2,6 @@
 
 namespace shardplan::cli {
 
-Error illegal_plan(const Violation& violation) {
-  return {"illegal_plan", violation.where, name(violation.constraint),
-          "axes that divide the model, the batch and the GPUs", ""};
-}
-
 Result<ToldLayout> told_layout(const QuestionSpec& spec) {
   Result<Question> question = build_question(spec, catalog());
   if (!question) return question.error();

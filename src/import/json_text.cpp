@@ -11,23 +11,23 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 namespace shardplan {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kSnippetMax = 24;
 
 /// Recursive descent over the text; the first error stops everything.
+template <class Json>
 class Parser {
  public:
   Parser(std::string_view text, std::string_view where) : text_(text), where_(where) {
     if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
   }
 
-  Result<json> run() {
-    json value = parse_value(0);
+  Result<Json> run() {
+    Json value = parse_value(0);
     skip_space();
     if (!error_ && at_ < text_.size())
       fail("trailing_text", "text after the end of the value", "end of file");
@@ -36,7 +36,12 @@ class Parser {
   }
 
  private:
-  json parse_value(int depth) {
+  // An object that keeps its order is searched from its first key to its last.
+  static constexpr std::size_t kKeysMax = std::is_same_v<Json, nlohmann::ordered_json>
+                                              ? kOrderedKeysMax
+                                              : std::numeric_limits<std::size_t>::max();
+
+  Json parse_value(int depth) {
     skip_space();
     if (depth > kJsonDepthMax) {
       fail("too_deep", fmt::format("nesting deeper than {}", kJsonDepthMax), "a flatter document");
@@ -58,8 +63,8 @@ class Parser {
     }
   }
 
-  json parse_object(int depth) {
-    json object = json::object();
+  Json parse_object(int depth) {
+    Json object = Json::object();
     ++at_;
     if (skip_to('}')) return object;
     while (!error_) {
@@ -78,11 +83,16 @@ class Parser {
              "each key once");
         break;
       }
+      if (object.size() >= kKeysMax) {
+        at_ = key_at;
+        fail("too_large", fmt::format("an object of more than {} keys", kKeysMax), "fewer keys");
+        break;
+      }
       if (!skip_to(':')) {
         fail(at_ < text_.size() ? "syntax" : "truncated", describe("after a key"), "':'");
         break;
       }
-      json value = parse_value(depth + 1);
+      Json value = parse_value(depth + 1);
       if (error_) break;
       object.emplace(std::move(key), std::move(value));
       if (skip_to('}')) return object;
@@ -91,12 +101,12 @@ class Parser {
     return object;
   }
 
-  json parse_array(int depth) {
-    json array = json::array();
+  Json parse_array(int depth) {
+    Json array = Json::array();
     ++at_;
     if (skip_to(']')) return array;
     while (!error_) {
-      json value = parse_value(depth + 1);
+      Json value = parse_value(depth + 1);
       if (error_) break;
       array.push_back(std::move(value));
       if (skip_to(']')) return array;
@@ -192,7 +202,7 @@ class Parser {
     at_ += static_cast<std::size_t>(extra) + 1;
   }
 
-  json parse_scalar() {
+  Json parse_scalar() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && is_word(text_[at_])) ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
@@ -216,7 +226,7 @@ class Parser {
   }
 
   /// A number in JSON's grammar; whole numbers that fit stay whole, the rest become doubles.
-  static std::optional<json> parse_number(std::string_view word) {
+  static std::optional<Json> parse_number(std::string_view word) {
     std::size_t i = word.starts_with('-') ? 1 : 0;
     const auto digits = [&] {
       const std::size_t from = i;
@@ -241,11 +251,11 @@ class Parser {
     if (i != word.size()) return std::nullopt;
     const char* end = word.data() + word.size();
     std::int64_t integer = 0;
-    if (is_integer && std::from_chars(word.data(), end, integer).ec == std::errc()) return json(integer);
+    if (is_integer && std::from_chars(word.data(), end, integer).ec == std::errc()) return Json(integer);
     double real = 0;
     const auto result = std::from_chars(word.data(), end, real);
     if (result.ec == std::errc::result_out_of_range) real = out_of_range_value(word);
-    return json(real);
+    return Json(real);
   }
 
   /// from_chars leaves the value alone when it overflows or underflows: as IEEE rounding would have it.
@@ -325,16 +335,25 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return last[b.size()];
 }
 
-}  // namespace
-
-Result<json> parse_json(std::string_view text, std::string_view where) {
+template <class Json>
+Result<Json> parse(std::string_view text, std::string_view where) {
   if (text.size() > static_cast<std::size_t>(kJsonBytesMax))
     return Error{"too_large",
                  fmt::format("{} bytes of JSON", text.size()),
                  std::string(where),
                  fmt::format("at most {} bytes", kJsonBytesMax),
                  {}};
-  return Parser(text, where).run();
+  return Parser<Json>(text, where).run();
+}
+
+}  // namespace
+
+Result<nlohmann::json> parse_json(std::string_view text, std::string_view where) {
+  return parse<nlohmann::json>(text, where);
+}
+
+Result<nlohmann::ordered_json> parse_ordered_json(std::string_view text, std::string_view where) {
+  return parse<nlohmann::ordered_json>(text, where);
 }
 
 Result<std::string> read_text_file(const std::string& path, std::int64_t max_bytes) {

@@ -7,6 +7,7 @@
 // second value for a key, nesting beyond 64, texts over 16 MiB, invalid UTF-8. Not here: what the keys mean.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,8 +20,11 @@ namespace shardplan {
 
 inline constexpr std::int64_t kJsonBytesMax = std::int64_t{16} << 20;
 inline constexpr int kJsonDepthMax = 64;
+inline constexpr std::size_t kOrderedKeysMax = 1000;
 
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view where);
+/// The same, each object's keys as they were written, of which it may have kOrderedKeysMax.
+Result<nlohmann::ordered_json> parse_ordered_json(std::string_view text, std::string_view where);
 
 /// The whole file, or an error before anything beyond max_bytes is read. Only regular files.
 Result<std::string> read_text_file(const std::string& path, std::int64_t max_bytes = kJsonBytesMax);

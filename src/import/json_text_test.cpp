@@ -21,6 +21,17 @@ TEST(JsonText, ReadsWhatPythonWrites) {
   EXPECT_DOUBLE_EQ((*j)["x"].get<double>(), 1e-5);
 }
 
+TEST(JsonText, KeepsTheOrderOfKeysWhereAsked) {
+  EXPECT_EQ(parse_ordered_json(R"({"b": 1, "a": {"d": [], "c": 2}})", "c")->dump(),
+            R"({"b":1,"a":{"d":[],"c":2}})");
+  EXPECT_EQ(parse_ordered_json(R"({"b": 1, "b": 2})", "c").error().code, "duplicate_key");
+  std::string many = "{";
+  for (std::size_t i = 0; i <= kOrderedKeysMax; ++i)
+    many += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":0";
+  EXPECT_EQ(parse_ordered_json(many + "}", "c").error().code, "too_large");
+  EXPECT_TRUE(parse_json(many + "}", "c"));
+}
+
 TEST(JsonText, LeavesFloatObjectsToTheReader) {
   EXPECT_EQ((*parse_json(R"({"a": {"__float__": "Infinity"}})", "c"))["a"]["__float__"], "Infinity");
 }

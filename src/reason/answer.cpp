@@ -15,12 +15,6 @@ namespace shardplan {
 
 namespace {
 
-/// Bands are of whole models trained on the devices, with balanced experts.
-bool compares(const Question& q, const SearchResult& result) {
-  const bool offloads = result.best && result.best->plan.offload != 0;
-  return q.workload.adapters.rank == 0 && q.workload.expert_load == 1 && !offloads;
-}
-
 /// The best plan of which the whole band of memory is usable: that of devices which have so much less.
 std::optional<Estimate> best_clear(const Estimator& estimator, const FixedAxes& fixed,
                                    const ErrorBand& band) {
@@ -43,6 +37,22 @@ void judge_memory(const Estimator& estimator, const FixedAxes& fixed, Answer& a)
 
 }  // namespace
 
+AnswerBands answer_bands(const Question& q, const Plan* best, const Evidence& evidence) {
+  // They are of whole models trained on the devices, with balanced experts.
+  const bool offloads = best != nullptr && best->offload != 0;
+  if (q.workload.adapters.rank != 0 || q.workload.expert_load != 1 || offloads) return {};
+  const auto band = [&](const char* kind) {
+    const ErrorBand* found = find_band(evidence, kind, q.framework.name, q.cluster.device);
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  };
+  return {band(kTimeBand), band(kMemoryBand)};
+}
+
+Error illegal_plan(const Violation& violation) {
+  return {"illegal_plan", violation.where, name(violation.constraint),
+          "axes that divide the model, the batch and the GPUs", ""};
+}
+
 Answer answer(const Estimator& estimator, const FixedAxes& fixed) {
   return answer(estimator, fixed, search(estimator, fixed));
 }
@@ -52,14 +62,9 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
   Answer a;
   const Question& q = estimator.question();
   a.result = std::move(result);
-  if (compares(q, a.result)) {
-    const auto band = [&](const char* kind) {
-      const ErrorBand* found = find_band(evidence, kind, q.framework.name, q.cluster.device);
-      return found == nullptr ? std::nullopt : std::optional(*found);
-    };
-    a.step_band = band(kTimeBand);
-    a.memory_band = band(kMemoryBand);
-  }
+  const AnswerBands bands = answer_bands(q, a.result.best ? &a.result.best->plan : nullptr, evidence);
+  a.step_band = bands.step;
+  a.memory_band = bands.memory;
   a.binding = binding_constraint(estimator, fixed, a.result);
   if (a.result.best) {
     const Estimate& best = *a.result.best;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "catalog/evidence.h"
+#include "catalog/result.h"
 #include "search/search.h"
 
 namespace shardplan {
@@ -96,7 +97,18 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
 /// Searches and says why.
 Answer answer(const Estimator& estimator, const FixedAxes& fixed);
 
+/// What measured runs say of a question's plans: of their steps, of their memory. Nothing where none
+/// compares.
+struct AnswerBands {
+  std::optional<ErrorBand> step, memory;
+};
+/// `best` = null where no plan fits.
+AnswerBands answer_bands(const Question& question, const Plan* best, const Evidence& evidence);
+
 /// The rule that the fixed axes break when no legal plan agrees with them; nothing when some plan does.
 std::optional<Violation> why_illegal(const Question& question, const FixedAxes& fixed);
+
+/// A rule that is broken, told as wrong input.
+Error illegal_plan(const Violation& violation);
 
 }  // namespace shardplan

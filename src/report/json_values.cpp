@@ -116,6 +116,15 @@ Json breakdown_json(const TimeBreakdown<>& time) {
   return terms;
 }
 
+Json nearest_miss_json(const std::optional<NearestMiss>& miss) {
+  if (!miss) return nullptr;
+  return {{"plan", plan_json(miss->plan)},
+          {"constraint", name(miss->constraint)},
+          {"stage", miss->stage},
+          {"required_bytes", miss->memory.total().raw()},
+          {"shortfall_bytes", miss->shortfall.raw()}};
+}
+
 Json census_json(const Census& census) {
   Json rejected = Json::object();
   for (int i = 0; i < kConstraintCount; ++i) {
@@ -127,15 +136,7 @@ Json census_json(const Census& census) {
             {"feasible", census.feasible},
             {"rejected", rejected},
             {"excluded_by_bounds", {{"slower", census.slower}, {"larger", census.larger}}}};
-  json["nearest_miss"] = nullptr;
-  if (census.nearest_miss) {
-    const NearestMiss& miss = *census.nearest_miss;
-    json["nearest_miss"] = {{"plan", plan_json(miss.plan)},
-                            {"constraint", name(miss.constraint)},
-                            {"stage", miss.stage},
-                            {"required_bytes", miss.memory.total().raw()},
-                            {"shortfall_bytes", miss.shortfall.raw()}};
-  }
+  json["nearest_miss"] = nearest_miss_json(census.nearest_miss);
   return json;
 }
 
@@ -212,12 +213,16 @@ Json nearest_json(const std::vector<NearRun>& nearest) {
   return list;
 }
 
+Json binding_json(const BindingConstraint& binding) {
+  return {{"kind", binding.kind},
+          {"statement", binding.statement},
+          {"value", binding.value},
+          {"limit", binding.limit},
+          {"unit", binding.unit}};
+}
+
 void add_findings(const Answer& a, Json& json) {
-  json["binding_constraint"] = {{"kind", a.binding.kind},
-                                {"statement", a.binding.statement},
-                                {"value", a.binding.value},
-                                {"limit", a.binding.limit},
-                                {"unit", a.binding.unit}};
+  json["binding_constraint"] = binding_json(a.binding);
   for (const char* key : {"axes", "not_used", "failure_modes", "thresholds", "unknowns"})
     json[key] = Json::array();
   for (const AxisFinding& x : a.axes) {

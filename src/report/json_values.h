@@ -20,7 +20,9 @@ Json model_json(const Model& model, double state_parameters);
 Json memory_json(const MemoryAccount& memory);
 /// Time terms that are not zero.
 Json breakdown_json(const TimeBreakdown<>& time);
+Json nearest_miss_json(const std::optional<NearestMiss>& miss);
 Json census_json(const Census& census);
+Json binding_json(const BindingConstraint& binding);
 Json utilisations_json(const std::vector<Utilisation>& utilisations);
 /// The best plan (0), then the runners-up.
 Json estimate_json(const Question& question, const Answer& answer, std::size_t place);

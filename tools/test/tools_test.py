@@ -36,6 +36,10 @@ class Masks(unittest.TestCase):
         self.assertEqual(mask("12,345 plans in 0.21 s (58.8 k plans/s)"), "12,345 plans in * s (* plans/s)")
         self.assertEqual(mask("catalog 0a1b2c3d4e"), "catalog *")
 
+    def test_digest_of_a_sweep(self):
+        self.assertEqual(mask('{"item":0,"sweep":"0123456789abcdef",'), '{"item":0,"sweep":"0",')
+        self.assertEqual(mask("12,0123456789abcdef,true\n"), "12,0,true\n")
+
     def test_nothing_else(self):
         text = '{"breakdown": [{"name": "compute", "time_s": 0.5}]} step 1.2 s, 64 plans fit, catalog gpus'
         self.assertEqual(mask(text), text)

@@ -1,0 +1,249 @@
+#include "import/sweep_grid.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "import/axis_bounds.h"
+#include "import/flag_list.h"
+#include "import/json_text.h"
+
+namespace shardplan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct BoundKey {
+  const char* key;
+  std::optional<std::string> BoundTexts::*text;
+};
+constexpr std::array<BoundKey, 3> kBounds{
+    {{"min", &BoundTexts::min}, {"max", &BoundTexts::max}, {"forbid", &BoundTexts::forbid}}};
+
+const std::vector<std::string>& flag_keys() {
+  static const std::vector<std::string> keys = [] {
+    std::vector<std::string> all;
+    for (const QuestionFlag& flag : question_flags()) all.push_back(std::string(flag.flag).substr(2));
+    for (const BoundKey& bound : kBounds) all.emplace_back(bound.key);
+    return all;
+  }();
+  return keys;
+}
+
+bool is_flag(const std::string& key) {
+  return std::find(flag_keys().begin(), flag_keys().end(), key) != flag_keys().end();
+}
+
+/// As it is typed on a command line.
+std::string typed(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+bool is_scalar(const Json& value) {
+  if (value.is_number_float()) return std::isfinite(value.get<double>());
+  return value.is_primitive() && !value.is_discarded();
+}
+
+std::string kind_of(const Json& value) {
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "a list in a list";
+  return value.is_number() ? "a number that is not finite" : typed(value);
+}
+
+/// The first complaint is kept; what follows it is not read.
+class GridReader {
+ public:
+  explicit GridReader(const std::string& document) : document_(document) {}
+
+  Result<SweepGrid> run(const Json& root) {
+    if (root.is_object() && root.empty()) fail("empty", "no key", "", "at least one key");
+    SweepGrid grid = read(root, "");
+    if (error_) return *error_;
+    return grid;
+  }
+
+ private:
+  SweepGrid read(const Json& object, const std::string& path) {
+    SweepGrid grid;
+    if (!object.is_object()) {
+      fail("wrong_type", kind_of(object) + " is not an object", path, "an object of flags and their values");
+      return grid;
+    }
+    std::set<std::string> told;
+    for (const auto& [key, value] : object.items()) {
+      const std::string here = path.empty() ? key : path + "." + key;
+      SweepGrid::Axis axis = read_axis(key, value, here);
+      if (error_) return grid;
+      tell(axis, told, grid.keys, here);
+      if (axis.size > kSweepItemsMax / grid.size) {
+        fail("too_many", "the product of the keys up to this one is too large", here, expected_items());
+        return grid;
+      }
+      grid.size *= axis.size;
+      grid.axes.push_back(std::move(axis));
+    }
+    return grid;
+  }
+
+  SweepGrid::Axis read_axis(const std::string& key, const Json& value, const std::string& path) {
+    SweepGrid::Axis axis;
+    axis.key = key;
+    if (value.is_array() && value.empty()) fail("empty", "an empty list", path, "at least one value");
+    const std::vector<Json> values = value.is_array() ? value.get<std::vector<Json>>() : std::vector{value};
+    const bool flag = is_flag(key);
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < values.size() && !error_; ++i) {
+      const std::string here = value.is_array() ? path + "[" + std::to_string(i) + "]" : path;
+      if (flag) {
+        take_value(values[i], here, seen, axis);
+      } else {
+        take_case(values[i], here, axis, path);
+      }
+    }
+    if (flag) axis.values = values;
+    return axis;
+  }
+
+  void take_value(const Json& value, const std::string& path, std::set<std::string>& seen,
+                  SweepGrid::Axis& axis) {
+    if (!is_scalar(value)) {
+      return fail("wrong_type", kind_of(value) + " is no value of a flag", path,
+                  "a text, a number, true, false or null; objects go under a name that is no flag");
+    }
+    // A text that says null is not the null that says nothing.
+    const std::string text = (value.is_null() ? "" : "=") + typed(value);
+    if (!seen.insert(text).second) fail("duplicate_value", "the same value again", path, "each value once");
+    ++axis.size;
+  }
+
+  void take_case(const Json& value, const std::string& path, SweepGrid::Axis& axis,
+                 const std::string& whole) {
+    if (!value.is_object()) {
+      return fail("unknown_field", "no flag named \"" + axis.key + "\"", axis.cases.empty() ? whole : path,
+                  "a flag of shardplan plan without its dashes; under any other name, objects of flags",
+                  nearest_name(axis.key, flag_keys()));
+    }
+    SweepGrid one = read(value, path);
+    if (error_) return;
+    axis.size += one.size;
+    if (axis.size > kSweepItemsMax) fail("too_many", "too many cases", path, expected_items());
+    axis.cases.push_back(std::move(one));
+  }
+
+  /// The axis' flags, none of which may have been told before.
+  void tell(const SweepGrid::Axis& axis, std::set<std::string>& told, std::vector<std::string>& keys,
+            const std::string& path) {
+    std::vector<std::string> own;
+    std::set<std::string> of_cases;
+    if (axis.cases.empty()) own.push_back(axis.key);
+    for (const SweepGrid& one : axis.cases) {
+      for (const std::string& key : one.keys) {
+        if (of_cases.insert(key).second) own.push_back(key);
+      }
+    }
+    for (const std::string& key : own) {
+      if (!told.insert(key).second) {
+        return fail("conflict", "\"" + key + "\" is told by a key before this one too", path,
+                    "each flag in one place");
+      }
+      keys.push_back(key);
+    }
+  }
+
+  static std::string expected_items() { return "at most " + std::to_string(kSweepItemsMax) + " items"; }
+
+  void fail(std::string code, std::string message, const std::string& path, std::string expected,
+            std::string nearest = "") {
+    if (error_) return;
+    error_ = Error{std::move(code), std::move(message), path.empty() ? document_ : document_ + ": " + path,
+                   std::move(expected), std::move(nearest)};
+  }
+
+  const std::string& document_;
+  std::optional<Error> error_;
+};
+
+void tell(const SweepGrid& grid, std::int64_t index, SweepItem& item) {
+  std::int64_t block = grid.size;
+  for (const SweepGrid::Axis& axis : grid.axes) {
+    block /= axis.size;
+    std::int64_t at = index / block;
+    index %= block;
+    if (axis.cases.empty()) {
+      item[axis.key] = axis.values[static_cast<std::size_t>(at)];
+    } else {
+      auto one = axis.cases.begin();
+      for (; at >= one->size; ++one) at -= one->size;
+      tell(*one, at, item);
+    }
+  }
+}
+
+/// The grid as one text, and the contents of the files that it names.
+std::string canonical(const SweepGrid& grid, std::map<std::string, std::string>& files) {
+  std::string text = "{";
+  for (const SweepGrid::Axis& axis : grid.axes) {
+    text += Json(axis.key).dump() + ":[";
+    for (const Json& value : axis.values) {
+      text += value.dump() + ",";
+      if ((axis.key != "model" && axis.key != "cluster") || !value.is_string()) continue;
+      const std::string path = value.get<std::string>();
+      for (const std::string& file : {path, (std::filesystem::path(path) / "config.json").string()}) {
+        if (const Result<std::string> content = read_text_file(file)) files["file " + file] = *content;
+      }
+    }
+    for (const SweepGrid& one : axis.cases) text += canonical(one, files) + ",";
+    text += "],";
+  }
+  return text + "}";
+}
+
+}  // namespace
+
+Result<SweepGrid> read_sweep_grid(std::string_view text, const std::string& document) {
+  const Result<Json> root = parse_ordered_json(text, document);
+  if (!root) return root.error();
+  return GridReader(document).run(*root);
+}
+
+SweepItem sweep_item(const SweepGrid& grid, std::int64_t index) {
+  SweepItem item = SweepItem::object();
+  for (const std::string& key : grid.keys) item[key] = nullptr;
+  tell(grid, index, item);
+  return item;
+}
+
+Result<Question> item_question(const SweepItem& item, const Catalog& catalog) {
+  FlagList flags;
+  BoundTexts texts;
+  for (const auto& [key, value] : item.items()) {
+    if (value.is_null()) continue;
+    const std::string& name = key;
+    const auto bound =
+        std::find_if(kBounds.begin(), kBounds.end(), [&](const BoundKey& b) { return b.key == name; });
+    if (bound != kBounds.end()) {
+      texts.*(bound->text) = typed(value);
+    } else {
+      flags.emplace_back("--" + key, typed(value));
+    }
+  }
+  Result<Question> question = question_from_flags(Purpose::kPlan, flags, catalog);
+  if (!question) return question.error();
+  const auto bounded = read_bounds(texts, question.value().fixed);
+  if (!bounded) return bounded.error();
+  question.value().notes.insert(question->notes.end(), bounded->begin(), bounded->end());
+  return question;
+}
+
+std::string sweep_digest(const SweepGrid& grid, const Catalog& catalog, const std::string& version) {
+  std::map<std::string, std::string> files;
+  const std::string text = canonical(grid, files);
+  std::vector<EmbeddedFile> parts{
+      {"grid", text.c_str()}, {"catalog", catalog.digest.c_str()}, {"version", version.c_str()}};
+  for (const auto& [name, content] : files) parts.push_back({name.c_str(), content.c_str()});
+  return catalog_digest(parts);
+}
+
+}  // namespace shardplan

@@ -1,0 +1,253 @@
+#include "report/sweep_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "report/error_report.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+// What every row has after the grid's own values.
+constexpr std::array kColumns{
+    "plan.canonical",
+    "plan.dp",
+    "plan.tp",
+    "plan.pp",
+    "plan.cp",
+    "plan.ep",
+    "plan.etp",
+    "plan.zero_stage",
+    "plan.shard_group",
+    "plan.micro_batch",
+    "plan.grad_accumulation",
+    "plan.interleave",
+    "plan.schedule",
+    "plan.recompute",
+    "plan.sequence_parallel",
+    "plan.offload",
+    "step_time_s",
+    "error_band.low_s",
+    "error_band.high_s",
+    "tokens_per_s_per_gpu",
+    "mfu",
+    "hfu",
+    "verdict",
+    "memory.total_bytes",
+    "memory.hbm_bytes",
+    "memory.usable_bytes",
+    "memory.headroom_bytes",
+    "binding_constraint.kind",
+    "binding_constraint.statement",
+    "binding_constraint.value",
+    "binding_constraint.limit",
+    "binding_constraint.unit",
+    "nearest_miss.plan.canonical",
+    "nearest_miss.constraint",
+    "nearest_miss.stage",
+    "nearest_miss.required_bytes",
+    "nearest_miss.shortfall_bytes",
+    "error.code",
+    "error.message",
+    "error.where",
+    "error.expected",
+    "error.nearest",
+    "assumed",
+    "notes",
+};
+
+// As JSON and as CSV have them.
+struct FateWord {
+  RowFate fate;
+  const char *json, *csv;
+};
+constexpr std::array<FateWord, 3> kFates{{{RowFate::kFits, "true", "true"},
+                                          {RowFate::kNothingFits, "false", "false"},
+                                          {RowFate::kError, "null", ""}}};
+
+std::string one_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// RFC 4180; a row is one line, whatever its texts hold.
+std::string cell(const Json& value) {
+  std::string text;
+  if (value.is_array()) {
+    for (const Json& one : value) text += (text.empty() ? "" : "; ") + printable(one.get<std::string>());
+  } else if (value.is_string()) {
+    text = printable(value.get<std::string>());
+  } else if (!value.is_null()) {
+    return value.dump();
+  }
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+/// The value that a column names, or null.
+Json at(const Json& row, std::string_view column) {
+  const Json* value = &row;
+  while (!column.empty()) {
+    const std::size_t dot = std::min(column.find('.'), column.size());
+    const auto found = value->find(std::string(column.substr(0, dot)));
+    if (found == value->end()) return nullptr;
+    value = &*found;
+    column.remove_prefix(std::min(dot + 1, column.size()));
+  }
+  return *value;
+}
+
+void add_best(const SweepRow& row, Json& json) {
+  const Estimate& best = *row.best;
+  json["plan"] = plan_json(best.plan);
+  json["step_time_s"] = best.step.raw();
+  if (row.step_range)
+    json["error_band"] = {{"low_s", row.step_range->low.raw()}, {"high_s", row.step_range->high.raw()}};
+  json["tokens_per_s_per_gpu"] = best.tokens_per_gpu.raw();
+  json["mfu"] = best.mfu.raw();
+  json["hfu"] = best.hfu.raw();
+  json["verdict"] = name(row.verdict);
+  json["memory"] = {{"total_bytes", best.memory.total().raw()},
+                    {"hbm_bytes", best.hbm.raw()},
+                    {"usable_bytes", best.usable.raw()},
+                    {"headroom_bytes", best.headroom().raw()}};
+}
+
+}  // namespace
+
+RowFate fate_of(const SweepRow& row) {
+  if (row.error) return RowFate::kError;
+  return row.best ? RowFate::kFits : RowFate::kNothingFits;
+}
+
+Json sweep_row_json(std::int64_t index, const std::string& digest, const Json& item, const SweepRow& row) {
+  Json json{{"item", index}, {"sweep", digest}, {"feasible", nullptr}};
+  if (!row.error) json["feasible"] = row.best.has_value();
+  json.update(item);
+  for (const char* key :
+       {"plan", "step_time_s", "error_band", "tokens_per_s_per_gpu", "mfu", "hfu", "verdict", "memory"})
+    json[key] = nullptr;
+  if (row.best) add_best(row, json);
+  if (!row.error && !row.best) json["verdict"] = name(Verdict::kNo);
+  json["binding_constraint"] = row.error ? Json(nullptr) : binding_json(row.binding);
+  json["nearest_miss"] = nearest_miss_json(row.nearest_miss);
+  json["error"] = row.error ? error_json(*row.error) : Json(nullptr);
+  json["assumed"] = row.assumed;
+  json["notes"] = row.notes;
+  return json;
+}
+
+std::string SweepLines::header() const {
+  if (format == RowFormat::kJsonLines) return "";
+  std::string line = "item,sweep,feasible";
+  for (const std::string& key : keys) line += "," + key;
+  for (const char* column : kColumns) line += std::string(",") + column;
+  return line + "\n";
+}
+
+std::string SweepLines::row_start(std::int64_t index) const {
+  if (format == RowFormat::kCsv) return fmt::format("{},{},", index, digest);
+  return fmt::format("{{\"item\":{},\"sweep\":\"{}\",\"feasible\":", index, digest);
+}
+
+std::string SweepLines::row(std::int64_t index, const Json& item, const SweepRow& row) const {
+  const Json json = sweep_row_json(index, digest, item, row);
+  if (format == RowFormat::kJsonLines) return one_line(json) + "\n";
+  std::string line = row_start(index) + cell(json["feasible"]);
+  for (const std::string& key : keys) line += "," + cell(at(json, key));
+  for (const char* column : kColumns) line += "," + cell(at(json, column));
+  return line + "\n";
+}
+
+std::optional<RowFate> SweepLines::fate(std::int64_t index, std::string_view line) const {
+  const std::string start = row_start(index);
+  if (!line.starts_with(start)) return std::nullopt;
+  line.remove_prefix(start.size());
+  for (const FateWord& word : kFates) {
+    if (line.starts_with((format == RowFormat::kCsv ? word.csv : word.json) + std::string(","))) {
+      return word.fate;
+    }
+  }
+  return std::nullopt;
+}
+
+bool SweepLines::cut_short(std::int64_t index, std::string_view line) const {
+  if (index < 0) return header().starts_with(line);
+  const std::string start = row_start(index);
+  return start.starts_with(line) || line.starts_with(start);
+}
+
+void SweepSummary::count(RowFate fate) {
+  ++(fate == RowFate::kFits ? feasible : fate == RowFate::kNothingFits ? infeasible : errors);
+}
+
+Result<std::int64_t> kept_bytes(std::istream& file, const SweepLines& lines, SweepSummary& summary) {
+  std::int64_t bytes = 0, index = lines.header().empty() ? 0 : -1;
+  const auto other = [&](const std::string& what) {
+    return Error{"other_sweep", "\"" + summary.out + "\": " + what, "--out",
+                 "rows of this grid by this program and its catalog, a name that is free, or --overwrite",
+                 ""};
+  };
+  for (std::string line; std::getline(file, line); ++index) {
+    const std::string row = "row " + std::to_string(index) + " of this sweep";
+    if (index >= summary.items) return other("there is more than the rows of this sweep");
+    if (file.eof()) {
+      if (!lines.cut_short(index, line)) return other("what it ends in is not " + row);
+      break;
+    }
+    if (index < 0) {
+      if (line + "\n" != lines.header())
+        return other("its first line does not name the columns of this sweep");
+    } else {
+      const auto fate = lines.fate(index, line);
+      if (!fate) return other("there is no " + row + " where it should be");
+      summary.count(*fate);
+      ++summary.kept;
+    }
+    bytes += static_cast<std::int64_t>(line.size()) + 1;
+  }
+  return bytes;
+}
+
+std::string sweep_text(const SweepSummary& s) {
+  const auto count = [](std::int64_t n) { return format_count(static_cast<double>(n)); };
+  const bool stopped = s.done() < s.items;
+  std::string text;
+  if (s.all_feasible()) {
+    text = "every item has a plan: " + count(s.items) + " of " + count(s.items);
+  } else if (stopped) {
+    text = "stopped: " + count(s.done()) + " of " + count(s.items) + " items are done; " + count(s.feasible) +
+           " have a plan";
+  } else {
+    text = "not every item has a plan: " + count(s.feasible) + " of " + count(s.items) + " have one";
+  }
+  if (s.infeasible > 0) text += ", nothing fits for " + count(s.infeasible);
+  if (s.errors > 0) text += ", " + count(s.errors) + " in error";
+  text += "\n";
+  if (!s.out.empty()) {
+    text += "rows   " + printable(s.out) + ": " + count(s.kept) + " were there, " + count(s.done() - s.kept) +
+            " are new" + (stopped ? "; the same command goes on from there\n" : "\n");
+  }
+  if (s.first_error)
+    text += "error  item " + count(s.first_error->item) + ": " + error_line(s.first_error->error) + "\n";
+  return text;
+}
+
+Json sweep_json(const SweepSummary& s) {
+  Json json{{"complete", s.done() == s.items},
+            {"items", s.items},
+            {"done", s.done()},
+            {"kept", s.kept},
+            {"feasible", s.feasible},
+            {"infeasible", s.infeasible},
+            {"errors", s.errors},
+            {"out", s.out.empty() ? Json(nullptr) : Json(s.out)},
+            {"first_error", nullptr}};
+  if (s.first_error)
+    json["first_error"] = {{"item", s.first_error->item}, {"error", error_json(s.first_error->error)}};
+  return json;
+}
+
+}  // namespace shardplan

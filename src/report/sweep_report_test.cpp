@@ -1,0 +1,174 @@
+#include "report/sweep_report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "import/csv_table.h"
+#include "import/sweep_grid.h"
+
+namespace shardplan {
+namespace {
+
+constexpr const char* kDigest = "0123456789abcdef";
+
+/// A plan, none that fits, an error with a comma, quotes and a line's end in it.
+struct ThreeRows {
+  std::vector<Json> items{
+      Json::parse(R"({"preset": "llama3-8b", "gpus": 8, "tp": 2, "global-batch": 64})"),
+      Json::parse(R"({"preset": "llama3-70b", "gpus": 1, "tp": null, "global-batch": 64})"),
+      Json::parse(R"({"preset": "a \"b\",\nc", "gpus": 8, "tp": 2, "global-batch": 64})")};
+  std::vector<SweepRow> rows;
+  SweepLines lines;
+  std::string file;
+
+  explicit ThreeRows(RowFormat format)
+      : lines{format, kDigest, {"preset", "gpus", "tp", "global-batch"}}, file(lines.header()) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      rows.push_back(sweep_row(item_question(items[i], catalog()), catalog().evidence));
+      file += lines.row(static_cast<std::int64_t>(i), items[i], rows.back());
+    }
+  }
+};
+
+SweepSummary of_three() {
+  SweepSummary summary;
+  summary.items = 3;
+  summary.out = "rows";
+  return summary;
+}
+
+std::set<std::string> leaves(const Json& json, const std::string& path) {
+  if (!json.is_object()) return {path};
+  std::set<std::string> all;
+  for (const auto& [key, value] : json.items()) {
+    for (const std::string& leaf : leaves(value, path.empty() ? key : path + "." + key)) all.insert(leaf);
+  }
+  return all;
+}
+
+TEST(SweepReport, RowsOfJsonHaveTheSameKeysWhateverTheySay) {
+  const ThreeRows three(RowFormat::kJsonLines);
+  std::istringstream lines(three.file);
+  std::vector<Json> rows;
+  for (std::string line; std::getline(lines, line);) rows.push_back(Json::parse(line));
+  ASSERT_EQ(rows.size(), 3U);
+  for (const Json& row : rows) {
+    std::vector<std::string> keys, first;
+    for (const auto& [key, value] : row.items()) keys.push_back(key);
+    for (const auto& [key, value] : rows[0].items()) first.push_back(key);
+    EXPECT_EQ(keys, first);
+  }
+  EXPECT_EQ(rows[0]["feasible"], true);
+  EXPECT_EQ(rows[0]["gpus"], 8);
+  EXPECT_EQ(rows[0]["plan"]["tp"], 2);
+  EXPECT_GT(rows[0]["step_time_s"].get<double>(), 0);
+  EXPECT_EQ(rows[1]["feasible"], false);
+  EXPECT_TRUE(rows[1]["plan"].is_null());
+  EXPECT_EQ(rows[1]["verdict"], "no");
+  EXPECT_EQ(rows[1]["binding_constraint"]["kind"], "state");
+  EXPECT_GT(rows[1]["nearest_miss"]["shortfall_bytes"].get<double>(), 0);
+  EXPECT_TRUE(rows[2]["feasible"].is_null());
+  EXPECT_EQ(rows[2]["error"]["where"], "--preset");
+  EXPECT_EQ(rows[2]["preset"], "a \"b\",\nc");
+}
+
+TEST(SweepReport, CsvHasAColumnForAllThatJsonSays) {
+  const ThreeRows three(RowFormat::kCsv);
+  EXPECT_EQ(std::count(three.file.begin(), three.file.end(), '\n'), 4) << "a row is a line";
+  const Result<CsvTable> table = read_csv(three.file, "rows.csv");
+  ASSERT_TRUE(table) << table.error().message;
+  ASSERT_EQ(table->size(), 3U);
+  for (std::size_t i = 0; i < three.rows.size(); ++i) {
+    const Json row = sweep_row_json(static_cast<std::int64_t>(i), kDigest, three.items[i], three.rows[i]);
+    for (const std::string& leaf : leaves(row, "")) {
+      const bool of_miss = leaf.starts_with("nearest_miss.plan.") && !leaf.ends_with("canonical");
+      const bool whole = row.contains(leaf) && row[leaf].is_null();  // an object that is not there
+      EXPECT_TRUE(of_miss || whole || table->has(leaf)) << leaf;
+    }
+  }
+  EXPECT_EQ(table->at(0, "feasible"), "true");
+  EXPECT_EQ(table->at(0, "plan.tp"), "2");
+  EXPECT_EQ(table->at(0, "step_time_s"), Json(three.rows[0].best->step.raw()).dump());
+  EXPECT_NE(table->at(0, "assumed").find("; "), std::string::npos);
+  EXPECT_EQ(table->at(1, "feasible"), "false");
+  EXPECT_EQ(table->at(1, "tp"), "");
+  EXPECT_EQ(table->at(1, "nearest_miss.constraint"), "state");
+  EXPECT_EQ(table->at(2, "feasible"), "");
+  EXPECT_EQ(table->at(2, "preset"), "a \"b\",\\nc");
+  EXPECT_EQ(table->at(2, "error.code"), "unknown_name");
+}
+
+TEST(SweepReport, WhatWasCutShortAnywhereIsKeptUpToItsLastWholeRow) {
+  for (const RowFormat format : {RowFormat::kJsonLines, RowFormat::kCsv}) {
+    const ThreeRows three(format);
+    for (std::size_t length = 0; length <= three.file.size(); ++length) {
+      const std::string cut = three.file.substr(0, length);
+      const std::size_t end = cut.rfind('\n');
+      std::istringstream file(cut);
+      SweepSummary summary = of_three();
+      const Result<std::int64_t> kept = kept_bytes(file, three.lines, summary);
+      ASSERT_TRUE(kept) << length << ": " << kept.error().message;
+      EXPECT_EQ(*kept, static_cast<std::int64_t>(end == std::string::npos ? 0 : end + 1)) << length;
+      const auto whole = std::count(cut.begin(), cut.end(), '\n');
+      EXPECT_EQ(summary.kept, std::max<std::int64_t>(0, whole - (format == RowFormat::kCsv ? 1 : 0)))
+          << length;
+      EXPECT_EQ(summary.done(), summary.kept);
+    }
+    std::istringstream file(three.file);
+    SweepSummary summary = of_three();
+    ASSERT_TRUE(kept_bytes(file, three.lines, summary));
+    EXPECT_EQ(summary.feasible, 1);
+    EXPECT_EQ(summary.infeasible, 1);
+    EXPECT_EQ(summary.errors, 1);
+  }
+}
+
+TEST(SweepReport, WhatIsOfAnotherSweepIsRefused) {
+  for (const RowFormat format : {RowFormat::kJsonLines, RowFormat::kCsv}) {
+    const ThreeRows three(format);
+    const auto refused = [&](const std::string& text) {
+      std::istringstream file(text);
+      SweepSummary summary = of_three();
+      const Result<std::int64_t> kept = kept_bytes(file, three.lines, summary);
+      EXPECT_FALSE(kept) << text;
+      return kept ? "" : kept.error().code;
+    };
+    std::string other = three.file;
+    other.replace(other.find(kDigest), 1, "f");
+    std::string skipped = three.file;
+    const std::size_t second = skipped.find('\n', three.lines.header().size()) + 1;
+    skipped.erase(second, skipped.find('\n', second) + 1 - second);
+    for (const std::string& text :
+         {other, skipped, three.file + three.file, std::string("notes"), std::string("notes\n"),
+          std::string("\n"), three.file + "notes", three.file + "\n"})
+      EXPECT_EQ(refused(text), "other_sweep");
+  }
+}
+
+TEST(SweepReport, SummaryCountsAndNamesTheFirstError) {
+  SweepSummary summary = of_three();
+  for (const RowFate fate : {RowFate::kFits, RowFate::kNothingFits, RowFate::kError}) summary.count(fate);
+  summary.kept = 1;
+  summary.first_error = {2, {"unknown_name", "no model named \"x\"", "--preset", "a name", "y"}};
+  EXPECT_EQ(sweep_text(summary),
+            "not every item has a plan: 1 of 3 have one, nothing fits for 1, 1 in error\n"
+            "rows   rows: 1 were there, 2 are new\n"
+            "error  item 2: --preset: no model named \"x\"; expected a name; did you mean y?\n");
+  const Json json = sweep_json(summary);
+  EXPECT_EQ(json["complete"], true);
+  EXPECT_EQ(json["infeasible"], 1);
+  EXPECT_EQ(json["first_error"]["error"]["nearest"], "y");
+  SweepSummary all = of_three();
+  all.feasible = 3;
+  EXPECT_TRUE(sweep_text(all).starts_with("every item has a plan: 3 of 3\n"));
+  SweepSummary part = of_three();
+  part.feasible = 2;
+  EXPECT_TRUE(sweep_text(part).starts_with("stopped: 2 of 3 items are done; 2 have a plan\n"));
+  EXPECT_EQ(sweep_json(part)["complete"], false);
+}
+
+}  // namespace
+}  // namespace shardplan

@@ -1,0 +1,2 @@
+# CSV on standard output is no JSON.
+shardplan sweep tests/data/sweep/fits.json --format csv --json

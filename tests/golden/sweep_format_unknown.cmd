@@ -1,0 +1,2 @@
+# An ending that names no format.
+shardplan sweep tests/data/sweep/fits.json --out rows.jsn

@@ -1,0 +1,2 @@
+# No such grid.
+shardplan sweep no/such/grid.json

@@ -1,0 +1,2 @@
+# No thread.
+shardplan sweep tests/data/sweep/fits.json --threads 0
