@@ -78,7 +78,7 @@ TEST(AxisBounds, FixedAxesAreToldAxes) {
   EXPECT_EQ(spec.zero, "1");
   EXPECT_EQ(take_fixed("tp=8", spec)->code, "conflict");
   EXPECT_EQ(take_fixed("ep=8,ep=8", spec)->code, "conflict");
-  EXPECT_EQ(take_fixed("cpp=8", spec)->nearest, "cp");
+  EXPECT_EQ(take_fixed("schedul=8", spec)->nearest, "schedule");
   EXPECT_EQ(take_fixed("cp", spec)->code, "bad_value");
   EXPECT_EQ(take_fixed("", spec)->where, "--fix");
   EXPECT_FALSE(take_fixed(std::nullopt, spec));

@@ -17,8 +17,9 @@ std::string count(std::int64_t n) { return format_count(static_cast<double>(n));
 std::string gpus(std::int64_t n) { return count(n) + (n == 1 ? " GPU" : " GPUs"); }
 
 std::string days(Seconds<> time) {
-  return time.raw() < kDay ? format_number(time.raw() / kHour) + " hours"
-                           : format_number(time.raw() / kDay) + " days";
+  const bool hours = time.raw() < kDay;
+  const std::string number = format_number(time.raw() / (hours ? kHour : kDay));
+  return number + (hours ? " hour" : " day") + (number == "1" ? "" : "s");
 }
 
 /// "15 T tokens"
@@ -72,16 +73,19 @@ std::string headline(const RunAnswer& run) {
                 : "not done in time: ") +
            takes + "\n";
   }
-  return kind + value_words(run) + on +
-         (run.sizes ? ", the best of all sizes from " + range_words(run.sizes->range) : "") + "\n";
+  if (!run.sizes)
+    return kind + value_words(run) + on + "; on one size every objective prefers the same plan\n";
+  const std::string of = (run.objective.kind == ObjectiveKind::kGpus ? ", the fewest" : ", the best");
+  return kind + value_words(run) + on + of + " of all sizes from " + range_words(run.sizes->range) + "\n";
 }
 
 std::string told_by(const Source& source) { return "  [" + label(source) + "]"; }
 
 std::string price_words(const RunAnswer& run) {
   const RunTotals& t = *run.totals;
-  return (t.cost ? format(*t.cost) + "; " : "") + "$" + format_number(hourly(*t.spending)) + " an hour, " +
-         format(kMillion * *t.cost_of_token) + " for a million tokens, at $" +
+  return (t.cost ? format(*t.cost) + "; " : "") + "$" + format_number(hourly(*t.spending)) + " an hour" +
+         (run.objective.spending ? " of at most $" + format_number(hourly(*run.objective.spending)) : "") +
+         ", " + format(kMillion * *t.cost_of_token) + " for a million tokens, at $" +
          format_number(hourly(run.objective.price->value)) + " an hour and GPU" +
          told_by(run.objective.price->source);
 }

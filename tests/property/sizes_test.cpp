@@ -170,7 +170,7 @@ std::vector<Figures> front_of_all(const Asked& asked, const GpuRange& range) {
 TEST(ParetoFront, IsThatOfAllPlans) {
   for (const Asked& asked : {Asked{"llama3-8b", "h100-sxm", "1:6", "4096", "12", "generic"},
                              Asked{"llama3-8b", "a100-40gb-sxm", "4:12:4", "4096", "24", "megatron"},
-                             Asked{"gpt-oss-120b", "b200", "2:4", "4096", "8", "megatron"}}) {
+                             Asked{"gpt-oss-120b", "b200", "4:12:4", "4096", "8", "megatron"}}) {
     const PlanSpec spec = spec_of(asked);
     const PlanQuestion question = build_plan_question(spec, catalog()).value();
     const std::vector<Figures> expected = front_of_all(asked, *question.sizes);
