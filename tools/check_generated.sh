@@ -45,8 +45,15 @@ time_line() {
   cat "$text.svg"
 }
 
+# The picture of docs/guides/cluster-size.md, likewise.
+front() {
+  "$program" plan --preset llama3-8b --gpu h100-sxm --gpus 8:32:8 --forbid cp,recompute --pareto "$text.svg" >/dev/null
+  cat "$text.svg"
+}
+
 generated docs/reference/formulas.md formulas
 generated docs/guides/time-line.svg time_line
+generated docs/guides/cluster-size.svg front
 # Bands of times are by constants that have not seen a row's source: those that have would flatter.
 generated catalog/evidence_time.json "$program" validate --bands --kind training-time \
   --unseen validation/training_time_left_out.csv validation/training_time.csv

@@ -5,20 +5,23 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/output_file.h"
 #include "cli/question_flags.h"
 #include "cli/timeline_flag.h"
 
 namespace shardplan::cli {
 namespace {
 
+constexpr const char* kPareto = "--pareto";
+
 struct Typed {
-  QuestionSpec spec;
-  BoundTexts bounds;
+  PlanSpec spec;
   bool explain = false;
   std::optional<std::string> timeline;  // a file
+  std::optional<std::string> pareto;    // a file, or empty
 };
 
-TraceRoots plan_roots(const Estimator& estimator, const Estimate& best) {
+TraceRoots plan_roots(const Estimator& estimator, const Estimate& best, const Objective& objective) {
   const auto memory = estimator.stage_memory<Traced>(best.plan, best.fullest_stage);
   const auto time = estimator.time<Traced>(best.plan);
   TraceRoots roots;
@@ -30,41 +33,90 @@ TraceRoots plan_roots(const Estimator& estimator, const Estimate& best) {
     if (value_of(memory.terms[i]) == 0) continue;
     roots.emplace_back(name(static_cast<MemoryTerm>(i)), memory.terms[i].raw().shared());
   }
+  if (!objective.budget) return roots;
+  const Seconds<Traced> run = run_time<Traced>(*objective.budget, best);
+  roots.emplace_back("run", run.raw().shared());
+  if (objective.price) roots.emplace_back("cost", run_cost<Traced>(run, objective, best).raw().shared());
   return roots;
 }
 
-int run(const Typed& typed, const Output& output) {
+/// What is wrong with the names of the files to write, if anything.
+std::optional<Error> file_error(const Typed& typed) {
   if (typed.timeline) {
-    if (const auto error = timeline_format_error(*typed.timeline)) return output.error(*error);
+    if (const auto error = timeline_format_error(*typed.timeline)) return error;
   }
-  Result<Question> question = build_question(typed.spec, catalog());
-  if (!question) return output.error(question.error());
-  const auto bounded = read_bounds(typed.bounds, question.value().fixed);
-  if (!bounded) return output.error(bounded.error());
-  question.value().notes.insert(question->notes.end(), bounded->begin(), bounded->end());
-  const Estimator estimator(question.value());
-  if (const auto illegal = why_illegal(estimator.question(), question->fixed))
-    return output.error(illegal_plan(*illegal));
+  if (!typed.pareto || typed.pareto->empty()) return std::nullopt;
+  return format_error(*typed.pareto, kPareto, {".csv", ".svg"},
+                      "a file that ends in .csv (a table) or .svg (a picture), or none");
+}
+
+std::optional<Error> write_pareto(const RunAnswer& run, const std::string& title, const std::string& path) {
+  OutputFile file(path, kPareto);
+  file.write(extension(path) == ".svg" ? pareto_svg(run, title) : pareto_csv(run));
+  return file.finish();
+}
+
+/// What was asked, on the size that is best where there are several.
+struct Chosen {
+  Question question;
+  std::optional<SizesAnswer> sizes;
+  std::optional<std::vector<Estimate>> front;
+};
+
+Result<Chosen> choose(const Typed& typed, const PlanQuestion& asked) {
+  Chosen chosen{asked.question, std::nullopt, std::nullopt};
+  const GpuRange one{asked.question.cluster.gpus, asked.question.cluster.gpus, 1};
+  const GpuRange range = asked.sizes.value_or(one);
+  const QuestionOfSize question_of = [&](std::int64_t gpus) {
+    return asked.sizes ? question_of_size(typed.spec, catalog(), gpus).value() : asked.question;
+  };
+  if (asked.sizes) {
+    SizesAnswer sizes{range, best_size(range, asked.objective, asked.question, question_of)};
+    if (sizes.search.gpus > 0) chosen.question = question_of(sizes.search.gpus);
+    chosen.sizes = std::move(sizes);
+  }
+  if (const auto illegal = why_illegal(chosen.question, chosen.question.fixed)) return illegal_plan(*illegal);
+  if (typed.pareto) chosen.front = pareto_front(range, asked.question, question_of);
+  return chosen;
+}
+
+int run(const Typed& typed, const Output& output) {
+  if (const auto error = file_error(typed)) return output.error(*error);
+  const Result<PlanQuestion> asked = build_plan_question(typed.spec, catalog());
+  if (!asked) return output.error(asked.error());
+  Result<Chosen> chosen = choose(typed, *asked);
+  if (!chosen) return output.error(chosen.error());
+  const Question& question = chosen->question;
+  const Estimator estimator(question);
   const auto start = std::chrono::steady_clock::now();
-  SearchResult result = search(estimator, question->fixed);
+  SearchResult result = search(estimator, question.fixed);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  const Answer found = answer(estimator, question->fixed, std::move(result), catalog().evidence);
+  const Answer found = answer(estimator, question.fixed, std::move(result), catalog().evidence);
+  RunAnswer whole = run_answer(asked->objective, chosen->sizes, found.result.best);
+  whole.pareto = std::move(chosen.value().front);
   const SearchTime time{spent.count()};
-  std::string text = plan_text(*question, found, time);
-  Json json = plan_answer_json(*question, found, time);
+  std::string text = run_text(whole) + plan_text(question, found, time);
+  Json json = plan_answer_json(question, found, time);
+  add_run(whole, json);
+  if (whole.pareto) text += pareto_text(whole);
+  if (whole.pareto && !typed.pareto->empty()) {
+    if (const auto error = write_pareto(whole, pareto_title(question), *typed.pareto))
+      return output.error(*error);
+    text += pareto_file_words(*typed.pareto);
+  }
   if (typed.explain && found.result.best) {
-    const TraceRoots roots = plan_roots(estimator, *found.result.best);
+    const TraceRoots roots = plan_roots(estimator, *found.result.best, asked->objective);
     text += "\n" + explain_text(roots);
     json["explanation"] = explain_json(roots);
   }
   if (typed.timeline && found.result.best) {
     const StepTimeline line = estimator.step_timeline(found.result.best->plan);
-    if (const auto error = write_timeline(line, timeline_title(*question, line.plan), *typed.timeline))
+    if (const auto error = write_timeline(line, timeline_title(question, line.plan), *typed.timeline))
       return output.error(*error);
     text += timeline_text(line, *typed.timeline);
     json["timeline"] = timeline_json(line, *typed.timeline);
   }
-  return output.answer(text, json, found.result.best.has_value());
+  return output.answer(text, json, whole.yes());
 }
 
 }  // namespace
@@ -72,14 +124,24 @@ int run(const Typed& typed, const Output& output) {
 void add_plan_command(CLI::App& app, Program& program) {
   const auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand("plan", "the best plan for a model on a cluster, and why");
-  add_question_flags(*command, typed->spec);
-  const auto bound = [&](const char* flag, std::optional<std::string>& text, const char* help) {
+  add_question_flags(*command, typed->spec.question);
+  const auto add = [&](const char* flag, std::optional<std::string>& text, const char* help) {
     command->add_option(flag, text, help)->type_name("");
   };
-  bound("--min", typed->bounds.min,
-        "least degrees to search, as tp=2,pp=4; dp, tp, pp, cp, ep, etp, micro-batch, interleave");
-  bound("--max", typed->bounds.max, "most degrees to search, as tp=8,micro-batch=2");
-  bound("--forbid", typed->bounds.forbid, "axes that are not to be used, as cp,ep");
+  add("--fix", typed->spec.fix, "axes that are told, as tp=8,pp=4,schedule=1f1b");
+  add("--min", typed->spec.bounds.min,
+      "least degrees to search, as tp=2,pp=4; dp, tp, pp, cp, ep, etp, micro-batch, interleave");
+  add("--max", typed->spec.bounds.max, "most degrees to search, as tp=8,micro-batch=2");
+  add("--forbid", typed->spec.bounds.forbid,
+      "axes that are not to be used, as cp,ep; also zero, shard-group, recompute, sp, offload");
+  for (const ObjectiveFlag& flag : objective_flags())
+    add(flag.flag, typed->spec.objective.*flag.text, flag.help);
+  command
+      ->add_option(
+          kPareto, typed->pareto,
+          "the plans that no other beats in GPUs, step time and memory left free; also to FILE.csv or FILE.svg")
+      ->type_name("")
+      ->expected(0, 1);
   command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
   command
       ->add_option("--timeline", typed->timeline,

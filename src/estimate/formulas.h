@@ -17,6 +17,7 @@
 #include "cost/offload.h"
 #include "cost/pipeline.h"
 #include "cost/rails.h"
+#include "cost/run.h"
 #include "cost/schedules.h"
 #include "cost/state.h"
 #include "cost/step_collectives.h"
@@ -53,6 +54,7 @@ using AllFormulas =
                 PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble,
                 InFlightV, InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
                 KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead,
-                DecodeKvRead, DecodeCompute, PrefillCompute, DecodeThroughput>;
+                DecodeKvRead, DecodeCompute, PrefillCompute, DecodeThroughput,  //
+                RunTime, RunCost>;
 
 }  // namespace shardplan

@@ -1,5 +1,6 @@
 #include "import/axis_bounds.h"
 
+#include <algorithm>
 #include <array>
 #include <sstream>
 
@@ -33,6 +34,65 @@ Result<Degree> degree_named(const char* flag, const std::string& typed) {
   return Error{"unknown_name", quoted_flag_text(typed) + " is no axis that can be bounded", flag,
                "one of " + joined(names), nearest_name(typed, names)};
 }
+
+/// What a plan does or does not, and how it is held at "does not".
+struct Switch {
+  const char* name;
+  const char* off;
+  bool (*forbid)(FixedAxes&);  // false where it was told to be on
+};
+template <class T>
+bool hold(std::optional<T>& axis, T off) {
+  if (axis && *axis != off) return false;
+  axis = off;
+  return true;
+}
+constexpr std::array kSwitches{
+    Switch{"zero", "0", [](FixedAxes& a) { return hold(a.zero_stage, std::int8_t{0}); }},
+    Switch{"shard-group", "none", [](FixedAxes& a) { return hold(a.shard_group, std::int32_t{0}); }},
+    Switch{"recompute", "none", [](FixedAxes& a) { return hold(a.recompute, Recompute::kNone); }},
+    Switch{"sp", "off", [](FixedAxes& a) { return hold(a.sequence_parallel, false); }},
+    Switch{"offload", "none", [](FixedAxes& a) { return hold(a.offload, std::uint8_t{0}); }}};
+
+/// One name of --forbid. A switch that is forbidden is a sentence of `notes`.
+std::optional<Error> forbid(const std::string& typed, FixedAxes& axes, std::vector<std::string>& notes) {
+  std::vector<std::string> names = degree_names();
+  for (const Switch& s : kSwitches) {
+    names.emplace_back(s.name);
+    if (typed != s.name) continue;
+    if (!s.forbid(axes)) {
+      return Error{"conflict", typed + " is forbidden and told", "--" + typed, "one of them", ""};
+    }
+    notes.push_back("bounded: " + typed + " " + s.off);
+    return std::nullopt;
+  }
+  const Result<Degree> degree = degree_named("--forbid", typed);
+  if (degree) {
+    axes.bounds_of(*degree).most = 1;
+    return std::nullopt;
+  }
+  return Error{"unknown_name", quoted_flag_text(typed) + " is no axis that can be forbidden", "--forbid",
+               "one of " + joined(names), nearest_name(typed, names)};
+}
+
+struct Fixable {
+  const char* name;
+  QuestionSpec::Flag QuestionSpec::*text;
+};
+constexpr std::array kFixable{Fixable{"dp", &QuestionSpec::dp},
+                              Fixable{"tp", &QuestionSpec::tp},
+                              Fixable{"pp", &QuestionSpec::pp},
+                              Fixable{"cp", &QuestionSpec::cp},
+                              Fixable{"ep", &QuestionSpec::ep},
+                              Fixable{"etp", &QuestionSpec::etp},
+                              Fixable{"micro-batch", &QuestionSpec::micro_batch},
+                              Fixable{"interleave", &QuestionSpec::interleave},
+                              Fixable{"zero", &QuestionSpec::zero},
+                              Fixable{"shard-group", &QuestionSpec::shard_group},
+                              Fixable{"schedule", &QuestionSpec::schedule},
+                              Fixable{"recompute", &QuestionSpec::recompute},
+                              Fixable{"sp", &QuestionSpec::sp},
+                              Fixable{"offload", &QuestionSpec::offload}};
 
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts;
@@ -80,12 +140,10 @@ Result<std::vector<std::string>> read_bounds(const BoundTexts& texts, FixedAxes&
   };
   if (auto error = read_pairs("--min", texts.min, axes, least)) return *error;
   if (auto error = read_pairs("--max", texts.max, axes, most)) return *error;
-  for (const std::string& part : texts.forbid ? parts_of(*texts.forbid) : std::vector<std::string>{}) {
-    const Result<Degree> degree = degree_named("--forbid", part);
-    if (!degree) return degree.error();
-    axes.bounds_of(*degree).most = 1;
-  }
   std::vector<std::string> notes;
+  for (const std::string& part : texts.forbid ? parts_of(*texts.forbid) : std::vector<std::string>{}) {
+    if (auto error = forbid(part, axes, notes)) return *error;
+  }
   for (const Degree degree : kDegrees) {
     const DegreeBounds& bounds = axes.bounds_of(degree);
     if (bounds == kNone) continue;
@@ -106,6 +164,31 @@ Result<std::vector<std::string>> read_bounds(const BoundTexts& texts, FixedAxes&
     notes.push_back("bounded: " + axis + " " + range);
   }
   return notes;
+}
+
+std::optional<Error> take_fixed(const std::optional<std::string>& text, QuestionSpec& spec) {
+  constexpr const char* kFix = "--fix";
+  for (const std::string& part : text ? parts_of(*text) : std::vector<std::string>{}) {
+    const std::size_t at = part.find('=');
+    if (at == std::string::npos) {
+      return Error{"bad_value", quoted_flag_text(part) + " says no value", kFix,
+                   "axes and values, such as tp=8,pp=4; lists by the flag of their axis", ""};
+    }
+    const std::string axis = part.substr(0, at);
+    const auto found =
+        std::find_if(kFixable.begin(), kFixable.end(), [&](const Fixable& f) { return f.name == axis; });
+    if (found == kFixable.end()) {
+      std::vector<std::string> names;
+      for (const Fixable& f : kFixable) names.emplace_back(f.name);
+      return Error{"unknown_name", quoted_flag_text(axis) + " is no axis of a plan", kFix,
+                   "one of " + joined(names), nearest_name(axis, names)};
+    }
+    QuestionSpec::Flag& told = spec.*found->text;
+    if (told)
+      return Error{"conflict", axis + " is told twice", kFix, "each axis once, here or by --" + axis, ""};
+    told = part.substr(at + 1);
+  }
+  return std::nullopt;
 }
 
 }  // namespace shardplan

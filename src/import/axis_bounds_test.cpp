@@ -46,10 +46,42 @@ TEST(AxisBounds, WhatMeansNothingIsRefused) {
   EXPECT_EQ(refused({"tp=2.5", {}, {}}).code, "bad_value");
   EXPECT_EQ(refused({{}, "", {}}).where, "--max");
   EXPECT_EQ(refused({{}, "tp=2,", {}}).where, "--max");
-  EXPECT_EQ(refused({{}, {}, "zero"}).code, "unknown_name");
+  EXPECT_EQ(refused({"zero=1", {}, {}}).code, "unknown_name");
+  EXPECT_EQ(refused({{}, {}, "zeros"}).nearest, "zero");
   EXPECT_EQ(refused({"pp=8", "pp=4", {}}).where, "--min, --max");
   EXPECT_EQ(refused({{}, "tp=4,tp=2", {}}).code, "conflict");
   EXPECT_EQ(refused({"ep=2", {}, "ep"}).where, "--min, --forbid");
+}
+
+TEST(AxisBounds, SwitchesAreForbiddenToo) {
+  FixedAxes axes;
+  const auto notes = read_bounds({{}, {}, "zero,sp,recompute,shard-group,offload,cp"}, axes);
+  ASSERT_TRUE(notes);
+  EXPECT_EQ(axes.zero_stage, 0);
+  EXPECT_EQ(axes.sequence_parallel, false);
+  EXPECT_EQ(axes.recompute, Recompute::kNone);
+  EXPECT_EQ(axes.shard_group, 0);
+  EXPECT_EQ(axes.offload, 0);
+  EXPECT_EQ(notes->front(), "bounded: zero 0");
+  EXPECT_EQ(notes->size(), 6U);
+  FixedAxes told;
+  told.zero_stage = 1;
+  EXPECT_EQ(refused({{}, {}, "zero"}, told).where, "--zero");
+}
+
+TEST(AxisBounds, FixedAxesAreToldAxes) {
+  QuestionSpec spec;
+  spec.tp = "4";
+  EXPECT_FALSE(take_fixed("pp=2,schedule=1f1b,zero=1", spec));
+  EXPECT_EQ(spec.pp, "2");
+  EXPECT_EQ(spec.schedule, "1f1b");
+  EXPECT_EQ(spec.zero, "1");
+  EXPECT_EQ(take_fixed("tp=8", spec)->code, "conflict");
+  EXPECT_EQ(take_fixed("ep=8,ep=8", spec)->code, "conflict");
+  EXPECT_EQ(take_fixed("schedul=8", spec)->nearest, "schedule");
+  EXPECT_EQ(take_fixed("cp", spec)->code, "bad_value");
+  EXPECT_EQ(take_fixed("", spec)->where, "--fix");
+  EXPECT_FALSE(take_fixed(std::nullopt, spec));
 }
 
 }  // namespace

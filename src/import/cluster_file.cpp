@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kTiersMax = 16;
 constexpr double kNoUnit = std::numeric_limits<double>::quiet_NaN();
+constexpr const char *kPriceKey = "price_per_gpu_hour_usd", *kWattsKey = "power_per_gpu_w";
 
 struct Reader {
   const Catalog& catalog;
@@ -279,9 +280,24 @@ void complete_scale_up(Cluster& cluster) {
   cluster.device.usual_gpus_per_node = inner.size;
 }
 
+ClusterPrices read_prices(const std::string& document, const JsonNode& root) {
+  const auto source = [&](const JsonNode& node) {
+    Source s = user_source(document);
+    s.ref = node.path();
+    return s;
+  };
+  ClusterPrices prices;
+  if (const JsonNode price = root.find(kPriceKey))
+    prices.price = {usd_per_hour(price.number(kPriceLimits.low, kPriceLimits.high)), source(price)};
+  if (const JsonNode watts = root.find(kWattsKey))
+    prices.watts = {watts.number(kWattsLimits.low, kWattsLimits.high), source(watts)};
+  return prices;
+}
+
 Cluster read_cluster(const Reader& reader, const JsonNode& root, std::optional<std::int64_t> gpus) {
   root.allow_only({"name", "description", "gpus", "device", "tiers", "reserve", "reserve_bytes",
-                   "host_memory", "host_memory_bytes"});
+                   "host_memory", "host_memory_bytes", kPriceKey, kWattsKey});
+  read_prices(reader.document, root);  // for its complaints
   Cluster cluster;
   cluster.name = printable(root.find("name") ? root.find("name").text() : reader.document);
   if (const JsonNode description = root.find("description")) description.text();
@@ -328,6 +344,15 @@ Result<Cluster> read_cluster_file(std::string_view text, std::string_view where,
   fit_tiers(cluster);
   fit_torus(cluster);
   return cluster;
+}
+
+Result<ClusterPrices> read_cluster_prices(std::string_view text, std::string_view where) {
+  const Result<nlohmann::json> json = parse_json(text, where);
+  if (!json) return json.error();
+  ReadLog log{std::string(where), {}};
+  ClusterPrices prices = read_prices(std::string(where), JsonNode(&json.value(), "", &log));
+  if (log.error) return *log.error;
+  return prices;
 }
 
 }  // namespace shardplan

@@ -7,7 +7,8 @@
 //   c->tiers[1].bandwidth.source.kind   // SourceKind::kUser
 //   // "bandwith" instead: where "mine.json: tiers[1].bandwith", nearest "bandwidth"
 //
-// Not here: what a tier costs (cost/), clusters by name (cluster_build.h).
+// What its GPUs cost and draw is no part of a cluster: read_cluster_prices reads it from the same file. Not
+// here: what a tier costs (cost/), clusters by name (cluster_build.h).
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <string_view>
 
 #include "catalog/cluster.h"
+#include "catalog/objective.h"
 #include "import/catalog.h"
 
 namespace shardplan {
@@ -22,5 +24,13 @@ namespace shardplan {
 /// `gpus` replaces the file's own number.
 Result<Cluster> read_cluster_file(std::string_view text, std::string_view where, const Catalog& catalog,
                                   std::optional<std::int64_t> gpus = {});
+
+/// Of one GPU, where the file says it.
+struct ClusterPrices {
+  std::optional<Sourced<UsdPerSecond<>>> price;
+  std::optional<Sourced<double>> watts;
+};
+/// Whatever else is in the file, right or wrong.
+Result<ClusterPrices> read_cluster_prices(std::string_view text, std::string_view where);
 
 }  // namespace shardplan

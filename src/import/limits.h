@@ -30,5 +30,12 @@ inline constexpr Limits kParameterLimits{1e5, 1e15};
 inline constexpr Limits kShareLimits{1e-6, 1.0};
 inline constexpr Limits kOversubscriptionLimits{1.0, 1000.0};
 inline constexpr Limits kGpusPerNicLimits{1.0, 1024.0};
+inline constexpr Limits kPriceLimits{1e-4, 1e4};     // USD an hour and GPU
+inline constexpr Limits kWattsLimits{1.0, 1e5};      // of one GPU
+inline constexpr Limits kSpendingLimits{1e-4, 1e9};  // USD an hour
+inline constexpr Limits kBudgetLimits{1.0, 1e18};    // tokens of a run
+inline constexpr Limits kDeadlineLimits{1.0, 1e10};
+/// Cluster sizes that one search looks at.
+inline constexpr std::int64_t kSizesMax = 1 << 17;
 
 }  // namespace shardplan

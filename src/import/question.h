@@ -24,6 +24,7 @@ namespace shardplan {
 /// What is done with the answer decides how many GPUs and how large a batch are meant when none is told.
 enum class Purpose {
   kPlan,    // a whole search: the usual number of GPUs, a batch of about 4 Mi tokens
+  kSizes,   // the same on one of several sizes of the cluster: a batch that does not depend on it
   kMemory,  // one layout: as many GPUs as its told axes need, 1 when none is told
   kRun,     // one layout that has run: as kMemory, its activations op by op
   kServe,   // one replica when its degree is told, else the usual number of GPUs

@@ -224,6 +224,11 @@ Result<Cluster> build_cluster(const QuestionSpec& spec, const Catalog& catalog,
     return Error{"conflict", std::string("--cluster says already what ") + other + " says", other,
                  "one of them", ""};
   }
+  if (spec.gpus && spec.gpus->find(':') != std::string::npos) {
+    return Error{"unsupported",
+                 quoted_flag_text(*spec.gpus) + " is a range of sizes, and only plan searches one", "--gpus",
+                 "one number of GPUs", ""};
+  }
   const auto gpus = flags.integer(&Spec::gpus, 1, kGpusMax);
   auto node = flags.integer(&Spec::gpus_per_node, 1, kGpusMax);
   if (flags.error()) return *flags.error();

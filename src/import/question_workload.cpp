@@ -48,12 +48,12 @@ std::int64_t sequences_of(double exact, std::int64_t gpus) {
   return near_multiple(exact, gpus).value_or(static_cast<std::int64_t>(std::round(exact)));
 }
 
-/// The batch that is taken when none is told: about kDefaultBatchTokens, or what the GPUs need.
-void take_default_batch(Question& q) {
+/// The batch that is taken when none is told: about kDefaultBatchTokens, or what `parts` GPUs need.
+void take_default_batch(Question& q, std::int64_t parts) {
   const double sequence = static_cast<double>(q.workload.sequence);
   // What the told axes ask for divides it; of the rest, as much as can.
   const std::int64_t told = std::int64_t{q.fixed.dp.value_or(1)} * q.fixed.micro_batch.value_or(1);
-  const std::int64_t rest = q.fixed.dp ? 1 : q.cluster.gpus;
+  const std::int64_t rest = q.fixed.dp ? 1 : parts;
   const double exact = std::max(1.0, kDefaultBatchTokens / sequence / static_cast<double>(told));
   const auto near = rest == 1 ? std::llround(exact) : near_round_multiple(exact, rest);
   q.workload.global_batch =
@@ -67,8 +67,10 @@ void take_default_batch(Question& q) {
 
 void read_batch(FlagReader& flags, Purpose purpose, Question& q) {
   const std::string expected = "whole sequences, such as 512, or tokens, such as 4Mtok";
+  // Cluster sizes are compared at one batch: it is not fitted to any of them.
+  const std::int64_t parts = purpose == Purpose::kSizes ? 1 : q.cluster.gpus;
   if (!flags.told(&Spec::global_batch)) {
-    if (purpose == Purpose::kPlan) take_default_batch(q);
+    if (purpose == Purpose::kPlan || purpose == Purpose::kSizes) take_default_batch(q, parts);
     return;
   }
   const std::string& typed = *flags.text(&Spec::global_batch);
@@ -83,7 +85,7 @@ void read_batch(FlagReader& flags, Purpose purpose, Question& q) {
         &Spec::global_batch, "out_of_range",
         "\"" + typed + "\" is " + (sequences < 1 ? "less than one sequence" : "too large a batch"), expected);
   }
-  q.workload.global_batch = sequences_of(sequences, q.cluster.gpus);
+  q.workload.global_batch = sequences_of(sequences, parts);
   if (batch->is_tokens) {
     q.assumed.push_back("global batch " + typed + " read as " + std::to_string(q.workload.global_batch) +
                         " sequences of " + std::to_string(q.workload.sequence) + " tokens");

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "report/layout.h"
+#include "report/svg_parts.h"
 #include "report/table.h"
 #include "units/format.h"
 
@@ -31,11 +32,6 @@ Json protocol_json(const std::optional<Protocol>& protocol) {
   return protocol ? Json(name(*protocol)) : Json(nullptr);
 }
 
-/// Where a value lies between two ends on a logarithmic scale, 0 to 1.
-double log_share(double value, double low, double high) {
-  return high > low ? std::log(value / low) / std::log(high / low) : 0.0;
-}
-
 /// A decade or a power of two on an axis.
 struct Frame {
   double size_low, size_high, time_low, time_high;
@@ -47,25 +43,16 @@ struct Frame {
   }
 };
 
-std::string text_at(double x, double y, const char* anchor, const std::string& text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, text);
-}
-
-std::string line_at(double x1, double y1, double x2, double y2, const char* colour) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1,
-                     y1, x2, y2, colour);
-}
-
 std::string axes_svg(const Frame& f) {
   constexpr double kSizeStep = 32, kTimeStep = 10, kLabelGap = 6, kLabelDrop = 18;
   std::string svg;
   for (double size = f.size_low; size <= f.size_high; size *= kSizeStep) {
-    svg += line_at(f.x(size), kTop, f.x(size), kHeight - kBottom, "#ddd");
-    svg += text_at(f.x(size), kHeight - kBottom + kLabelDrop, "middle", format(bytes(size)));
+    svg += svg_line(f.x(size), kTop, f.x(size), kHeight - kBottom, "#ddd");
+    svg += svg_text(f.x(size), kHeight - kBottom + kLabelDrop, "middle", format(bytes(size)));
   }
   for (double time = f.time_low; time <= f.time_high; time *= kTimeStep) {
-    svg += line_at(kLeft, f.y(time), kWidth - kRight, f.y(time), "#ddd");
-    svg += text_at(kLeft - kLabelGap, f.y(time), "end", format(seconds(time)));
+    svg += svg_line(kLeft, f.y(time), kWidth - kRight, f.y(time), "#ddd");
+    svg += svg_text(kLeft - kLabelGap, f.y(time), "end", format(seconds(time)));
   }
   return svg;
 }
@@ -122,11 +109,8 @@ Json comm_sweep_json(const CommSweep& sweep) {
 
 std::string comm_sweep_svg(const CommSweep& sweep) {
   constexpr double kTitleAt = 20, kMarkDrop = 14;
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" "
-      "font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      kWidth, kHeight);
-  svg += text_at(kWidth / 2, kTitleAt, "middle", title_of(sweep));
+  std::string svg = svg_open(kWidth, kHeight);
+  svg += svg_text(kWidth / 2, kTitleAt, "middle", title_of(sweep));
   if (sweep.points.empty() || !(sweep.points.front().time > seconds(0))) return svg + "</svg>\n";
   const CommSweepPoint &first = sweep.points.front(), &last = sweep.points.back();
   const Frame frame{first.size.raw(), last.size.raw(),
@@ -142,8 +126,8 @@ std::string comm_sweep_svg(const CommSweep& sweep) {
   for (const CommSwitch& s : sweep.switches) {
     const double x = frame.x(s.from.raw());
     row += kMarkDrop;
-    svg += line_at(x, kTop, x, kHeight - kBottom, "#d62728");
-    svg += text_at(x + 2, row, "start", way_text(s.algorithm, s.protocol));
+    svg += svg_line(x, kTop, x, kHeight - kBottom, "#d62728");
+    svg += svg_text(x + 2, row, "start", way_text(s.algorithm, s.protocol));
   }
   return svg + "</svg>\n";
 }

@@ -1,0 +1,295 @@
+#include "import/plan_question.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+
+#include "import/cluster_build.h"
+#include "import/cluster_file.h"
+#include "import/flag_reader.h"
+#include "import/json_text.h"
+#include "import/limits.h"
+#include "units/format.h"
+
+namespace shardplan {
+namespace {
+
+using Texts = ObjectiveTexts;
+
+constexpr double kHour = 3600, kDay = 24 * kHour;
+
+constexpr std::array kFlags{
+    ObjectiveFlag{
+        "--objective", &Texts::objective,
+        "what is best of several sizes of the cluster: step-time, tokens-per-gpu, cost, energy, gpus"},
+    ObjectiveFlag{"--tokens", &Texts::tokens, "tokens of the whole run, as 15T"},
+    ObjectiveFlag{"--deadline", &Texts::deadline, "time for --tokens, as 30d or 720h"},
+    ObjectiveFlag{"--price", &Texts::price, "$ an hour for one GPU"},
+    ObjectiveFlag{"--watts", &Texts::watts,
+                  "W that one GPU draws, with its share of the node and its cooling"},
+    ObjectiveFlag{"--budget", &Texts::budget,
+                  "$ an hour for all GPUs; without --gpus every size it pays for"},
+};
+
+Result<double> read_figure(const char* flag, const std::string& typed, const Limits& limits,
+                           const std::string& expected) {
+  const auto v = parse_number(typed);
+  if (!v) return Error{"bad_value", quoted_flag_text(typed) + " is not a number", flag, expected, ""};
+  if (limits.hold(*v)) return *v;
+  return Error{"out_of_range", quoted_flag_text(typed) + " is out of range", flag,
+               expected + ", between " + format_number(limits.low) + " and " + format_number(limits.high),
+               ""};
+}
+
+std::optional<Seconds<>> parse_days(std::string_view text, double) {
+  if (text.empty()) return std::nullopt;
+  const double unit = text.back() == 'd' ? kDay : text.back() == 'h' ? kHour : 0;
+  const auto v = parse_number(text.substr(0, text.size() - 1));
+  return v && unit > 0 ? std::optional(seconds(*v * unit)) : std::nullopt;
+}
+
+std::optional<Tokens<>> parse_tokens(std::string_view text, double bare_unit) {
+  const auto v = parse_count(text, bare_unit);
+  return v ? std::optional(tokens(*v)) : std::nullopt;
+}
+
+/// The value of a flag, if it was told; the first error is kept.
+template <class T, class Read>
+void take(const Texts::Flag& text, std::optional<T>& value, std::optional<Error>& error, Read read) {
+  if (!text || error) return;
+  const auto found = read(*text);
+  if (found) {
+    value = *found;
+  } else {
+    error = found.error();
+  }
+}
+
+Result<ObjectiveKind> kind_named(const std::string& typed) {
+  std::vector<std::string> names;
+  std::string list;
+  for (int i = 0; i < kObjectiveKindCount; ++i) {
+    names.emplace_back(name(static_cast<ObjectiveKind>(i)));
+    if (names.back() == name_key(typed)) return static_cast<ObjectiveKind>(i);
+    list += (list.empty() ? "one of " : ", ") + names.back();
+  }
+  return Error{"unknown_name", quoted_flag_text(typed) + " is no objective", "--objective", list,
+               nearest_name(name_key(typed), names)};
+}
+
+/// Of the cluster file, where the cluster is one.
+Result<ClusterPrices> prices_of(const QuestionSpec& spec) {
+  std::error_code ignored;
+  if (!spec.cluster || !std::filesystem::exists(*spec.cluster, ignored)) return ClusterPrices{};
+  const Result<std::string> file = read_text_file(*spec.cluster);
+  if (!file) return file.error();
+  return read_cluster_prices(*file, *spec.cluster);
+}
+
+/// What the objective cannot do without.
+std::optional<Error> missing(const Objective& o) {
+  const auto lacks = [&](const std::string& what, const std::string& expected) {
+    return Error{"missing_flag", std::string("objective ") + name(o.kind) + " needs " + what, "--objective",
+                 expected, ""};
+  };
+  if (o.kind == ObjectiveKind::kCost && !o.price) {
+    return lacks("the price of a GPU",
+                 "--price $/h, or price_per_gpu_hour_usd in the cluster file; the catalog has none");
+  }
+  if (o.kind == ObjectiveKind::kEnergy && !o.watts) {
+    return lacks("what a GPU draws",
+                 "--watts W, or power_per_gpu_w in the cluster file; the catalog has none");
+  }
+  if (o.kind == ObjectiveKind::kGpus && !(o.budget && o.deadline))
+    return lacks("tokens and a time for them", "--tokens 15T --deadline 30d");
+  if (o.deadline && !o.budget) {
+    return Error{"missing_flag", "a deadline is for a number of tokens", "--deadline", "--tokens 15T too",
+                 ""};
+  }
+  if (o.spending && !o.price) {
+    return Error{"missing_flag", "how many GPUs a budget pays for takes their price", "--budget",
+                 "--price $/h too, or price_per_gpu_hour_usd in the cluster file", ""};
+  }
+  return std::nullopt;
+}
+
+Result<Objective> read_objective(const PlanSpec& spec) {
+  const Texts& texts = spec.objective;
+  Objective o;
+  std::optional<Error> error;
+  std::optional<ObjectiveKind> kind;
+  std::optional<double> price, watts, spending;
+  take(texts.objective, kind, error, kind_named);
+  take(texts.tokens, o.budget, error, [](const std::string& typed) {
+    return read_flag<Tokens<>>("--tokens", typed, parse_tokens, 1, kBudgetLimits,
+                               "tokens, such as 15T or 300B");
+  });
+  take(texts.deadline, o.deadline, error, [](const std::string& typed) {
+    return read_flag<Seconds<>>("--deadline", typed, parse_days, 1, kDeadlineLimits,
+                                "days or hours, such as 30d or 720h");
+  });
+  const auto figure = [&](const char* flag, const Texts::Flag& text, const Limits& limits,
+                          const char* expected, std::optional<double>& value) {
+    take(text, value, error,
+         [&](const std::string& typed) { return read_figure(flag, typed, limits, expected); });
+  };
+  figure("--price", texts.price, kPriceLimits, "$ an hour and GPU, such as 2.5", price);
+  figure("--watts", texts.watts, kWattsLimits, "W of one GPU, such as 700", watts);
+  figure("--budget", texts.budget, kSpendingLimits, "$ an hour, such as 500", spending);
+  if (error) return *error;
+  const Result<ClusterPrices> told = prices_of(spec.question);
+  if (!told) return told.error();
+  o.kind = kind.value_or(o.kind);
+  o.told = kind.has_value();
+  o.price = told->price;
+  o.watts = told->watts;
+  if (price) o.price = {usd_per_hour(*price), user_source("--price")};
+  if (watts) o.watts = {*watts, user_source("--watts")};
+  if (spending) o.spending = usd_per_hour(*spending);
+  if (auto lacking = missing(o)) return *lacking;
+  return o;
+}
+
+/// How many GPUs the budget pays for.
+std::int64_t paid_for(const Objective& o) {
+  constexpr double kRounding = 1 + 1e-12;
+  return static_cast<std::int64_t>(std::floor((*o.spending / o.price->value).raw() * kRounding));
+}
+
+std::string budget_words(const Objective& o) {
+  return "$" + format_number(hourly(*o.spending)) + " an hour at $" + format_number(hourly(o.price->value)) +
+         " for a GPU";
+}
+
+/// Sizes that a budget without --gpus means: all that it pays for and a told cluster has.
+Result<GpuRange> sizes_paid_for(const PlanSpec& spec, const Catalog& catalog, const Objective& o) {
+  GpuRange sizes{1, paid_for(o), 1};
+  if (!spec.question.cluster) return sizes;
+  std::vector<std::string> ignored;
+  const Result<Cluster> cluster = build_cluster(spec.question, catalog, ignored);
+  if (!cluster) return cluster.error();
+  sizes.most = std::min(sizes.most, cluster->gpus);
+  return sizes;
+}
+
+/// The sizes that are asked for; nothing where it is one.
+Result<std::optional<GpuRange>> read_sizes(const PlanSpec& spec, const Catalog& catalog, const Objective& o) {
+  std::optional<GpuRange> sizes;
+  const auto& gpus = spec.question.gpus;
+  if (gpus && is_gpu_range(*gpus)) {
+    const Result<GpuRange> read = read_gpu_range(*gpus);
+    if (!read) return read.error();
+    sizes = *read;
+  } else if (!gpus && o.spending) {
+    const Result<GpuRange> paid = sizes_paid_for(spec, catalog, o);
+    if (!paid) return paid.error();
+    sizes = *paid;
+  }
+  if (sizes && o.spending) sizes->most = std::min(sizes->most, paid_for(o));
+  if (sizes && sizes->count() == 0) {
+    return Error{"out_of_range", budget_words(o) + " pays for " + std::to_string(paid_for(o)) + " GPUs",
+                 "--budget", "at least the fewest GPUs asked for, " + std::to_string(sizes->first()), ""};
+  }
+  if (sizes && sizes->count() > kSizesMax) {
+    return Error{"out_of_range", format_count(static_cast<double>(sizes->count())) + " sizes of the cluster",
+                 gpus ? "--gpus" : "--budget",
+                 "at most " + format_count(static_cast<double>(kSizesMax)) +
+                     ": --gpus A:B:STEP takes multiples of STEP",
+                 ""};
+  }
+  if (sizes && spec.question.topology) {
+    return Error{"conflict", "a told shape is of one size", "--topology", "one number of --gpus", ""};
+  }
+  return sizes;
+}
+
+Result<Question> bounded_question(QuestionSpec spec, const PlanSpec& told, const Catalog& catalog) {
+  if (auto error = take_fixed(told.fix, spec)) return *error;
+  Result<Question> question = build_question(spec, catalog);
+  if (!question) return question.error();
+  const auto notes = read_bounds(told.bounds, question.value().fixed);
+  if (!notes) return notes.error();
+  question.value().notes.insert(question->notes.end(), notes->begin(), notes->end());
+  return question;
+}
+
+/// On the largest size that the told axes divide, where they divide one.
+Result<Question> largest_question(const PlanSpec& spec, const Catalog& catalog, const GpuRange& sizes) {
+  QuestionSpec told = spec.question;
+  if (auto error = take_fixed(spec.fix, told)) return *error;
+  FlagReader flags(told);
+  std::int64_t product = 1;
+  bool all = true;
+  for (const FlagReader::Member axis :
+       {&QuestionSpec::dp, &QuestionSpec::tp, &QuestionSpec::pp, &QuestionSpec::cp}) {
+    all = all && flags.told(axis);
+    product = std::min(kGpusMax, product * flags.degree(axis).value_or(1));
+  }
+  if (flags.error()) return *flags.error();
+  const std::int64_t step = std::lcm(product, sizes.step);
+  const std::int64_t largest = all ? product : sizes.most / step * step;
+  if (largest % step == 0 && largest >= sizes.first() && largest <= sizes.most)
+    return question_of_size(spec, catalog, largest);
+  return Error{"not_divisible",
+               "the told axes take " + std::string(all ? "" : "a multiple of ") + std::to_string(product) +
+                   " GPUs, which is none of the sizes",
+               "--gpus", "a range that holds one", ""};
+}
+
+}  // namespace
+
+std::span<const ObjectiveFlag> objective_flags() { return kFlags; }
+
+bool is_gpu_range(const std::string& text) { return text.find(':') != std::string::npos; }
+
+Result<GpuRange> read_gpu_range(const std::string& text) {
+  std::array<std::int64_t, 3> parts{1, 1, 1};
+  std::size_t from = 0, count = 0;
+  for (; from <= text.size(); ++count) {
+    const std::size_t colon = std::min(text.find(':', from), text.size());
+    if (count == parts.size()) {
+      return Error{"bad_value", quoted_flag_text(text) + " has too many parts", "--gpus",
+                   "A:B, or A:B:STEP for the multiples of STEP", ""};
+    }
+    const Result<std::int64_t> read = read_whole("--gpus", text.substr(from, colon - from), 1, kGpusMax);
+    if (!read) return read.error();
+    parts[count] = *read;
+    from = colon + 1;
+  }
+  const GpuRange range{parts[0], parts[1], parts[2]};
+  if (range.count() > 0) return range;
+  return Error{"bad_value", quoted_flag_text(text) + " holds no size", "--gpus",
+               range.least > range.most ? "the smaller number first" : "a multiple of STEP between A and B",
+               ""};
+}
+
+Result<Question> question_of_size(const PlanSpec& spec, const Catalog& catalog, std::int64_t gpus) {
+  QuestionSpec one = spec.question;
+  one.purpose = Purpose::kSizes;
+  one.gpus = std::to_string(gpus);
+  return bounded_question(std::move(one), spec, catalog);
+}
+
+Result<PlanQuestion> build_plan_question(const PlanSpec& spec, const Catalog& catalog) {
+  Result<Objective> objective = read_objective(spec);
+  if (!objective) return objective.error();
+  const auto sizes = read_sizes(spec, catalog, *objective);
+  if (!sizes) return sizes.error();
+  Result<Question> question =
+      *sizes ? largest_question(spec, catalog, **sizes) : bounded_question(spec.question, spec, catalog);
+  if (!question) return question.error();
+  const std::int64_t gpus = question->cluster.gpus;
+  if (!*sizes && objective->spending && gpus > paid_for(*objective)) {
+    return Error{"conflict",
+                 std::to_string(gpus) + " GPUs are more than " + budget_words(*objective) + " pays for",
+                 "--budget",
+                 "at most " + std::to_string(paid_for(*objective)) +
+                     " GPUs, or a range: --gpus 1:" + std::to_string(gpus),
+                 ""};
+  }
+  return PlanQuestion{std::move(question).value(), *sizes, std::move(objective).value()};
+}
+
+}  // namespace shardplan

@@ -1,0 +1,61 @@
+// What `plan` is asked, as a person types it: a question on one size of the cluster or on each of several,
+// and what is best.
+//
+//   PlanSpec spec;  spec.question.gpus = "8:1024:8";  spec.objective.objective = "cost"; ...
+//   Result<PlanQuestion> asked = build_plan_question(spec, catalog());
+//   asked->sizes;                               // 8, 16, ... 1,024
+//   question_of_size(spec, catalog(), 64)       // the same on 64
+//
+// Not here: the flags of the question itself (question.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "catalog/objective.h"
+#include "import/axis_bounds.h"
+#include "import/question.h"
+
+namespace shardplan {
+
+/// The texts of the flags of the run; absent = not told.
+struct ObjectiveTexts {
+  using Flag = std::optional<std::string>;
+  Flag objective, tokens, deadline, price, watts, budget;
+};
+
+/// As adapters need it: its spelling, where its text goes, one line of help that names the unit.
+struct ObjectiveFlag {
+  const char* flag;
+  ObjectiveTexts::Flag ObjectiveTexts::*text;
+  const char* help;
+};
+/// All of them, in the order of the help page.
+std::span<const ObjectiveFlag> objective_flags();
+
+struct PlanSpec {
+  QuestionSpec question;  // its --gpus may be a range: A:B, or A:B:STEP
+  std::optional<std::string> fix;
+  BoundTexts bounds;
+  ObjectiveTexts objective;
+};
+
+struct PlanQuestion {
+  Question question;              // on the one size, or on the largest that the told axes divide
+  std::optional<GpuRange> sizes;  // nothing: one size
+  Objective objective;
+};
+
+/// The whole question, or the first thing that is wrong with it.
+Result<PlanQuestion> build_plan_question(const PlanSpec& spec, const Catalog& catalog);
+
+/// The same question on another size of the range, with the batch that all sizes share.
+Result<Question> question_of_size(const PlanSpec& spec, const Catalog& catalog, std::int64_t gpus);
+
+/// "A:B" or "A:B:STEP"; whether a text is meant as one.
+bool is_gpu_range(const std::string& text);
+Result<GpuRange> read_gpu_range(const std::string& text);
+
+}  // namespace shardplan

@@ -1,0 +1,165 @@
+#include "import/plan_question.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+namespace shardplan {
+namespace {
+
+PlanSpec spec(const char* gpus, ObjectiveTexts texts = {}) {
+  PlanSpec s;
+  s.question.preset = "llama3-8b";
+  s.question.gpu = "h100-sxm";
+  if (gpus != nullptr) s.question.gpus = gpus;
+  s.objective = std::move(texts);
+  return s;
+}
+
+PlanQuestion asked(const PlanSpec& s) {
+  Result<PlanQuestion> question = build_plan_question(s, catalog());
+  EXPECT_TRUE(question) << (question ? "" : question.error().message);
+  return question ? std::move(question).value() : PlanQuestion{};
+}
+
+Error refused(const PlanSpec& s) {
+  const Result<PlanQuestion> question = build_plan_question(s, catalog());
+  EXPECT_FALSE(question);
+  return question ? Error{} : question.error();
+}
+
+TEST(PlanQuestion, ReadsARangeOfSizes) {
+  const PlanQuestion q = asked(spec("8:100:16"));
+  ASSERT_TRUE(q.sizes);
+  EXPECT_EQ(q.sizes->first(), 16);
+  EXPECT_EQ(q.sizes->count(), 6);
+  EXPECT_EQ(q.question.cluster.gpus, 96);
+  EXPECT_FALSE(asked(spec("64")).sizes);
+  EXPECT_EQ(asked(spec("7:7")).sizes->count(), 1);
+}
+
+TEST(PlanQuestion, RefusesARangeThatIsNone) {
+  EXPECT_EQ(refused(spec("64:8")).expected, "the smaller number first");
+  EXPECT_EQ(refused(spec("9:15:8")).expected, "a multiple of STEP between A and B");
+  EXPECT_EQ(refused(spec("1:2:3:4")).code, "bad_value");
+  EXPECT_EQ(refused(spec("1:")).code, "bad_value");
+  EXPECT_EQ(refused(spec("0:8")).code, "out_of_range");
+  EXPECT_EQ(refused(spec("1:16000000")).where, "--gpus");
+  // A range is of plan's: a question alone has one size.
+  EXPECT_EQ(build_question(spec("1:8").question, catalog()).error().code, "unsupported");
+}
+
+TEST(PlanQuestion, AllSizesShareOneBatch) {
+  const PlanSpec s = spec("1:64");
+  const std::int64_t batch = asked(s).question.workload.global_batch;
+  EXPECT_EQ(batch, 1024);
+  for (const std::int64_t gpus : {1, 7, 24, 48}) {
+    EXPECT_EQ(question_of_size(s, catalog(), gpus)->workload.global_batch, batch) << gpus;
+  }
+  // One size alone takes a batch that its GPUs divide.
+  EXPECT_EQ(asked(spec("24")).question.workload.global_batch % 24, 0);
+}
+
+TEST(PlanQuestion, TakesTheLargestSizeThatToldAxesDivide) {
+  PlanSpec s = spec("1:50");
+  s.fix = "tp=8,pp=2";
+  EXPECT_EQ(asked(s).question.cluster.gpus, 48);
+  s.question.gpus = "1:15";
+  EXPECT_EQ(refused(s).code, "not_divisible");
+}
+
+TEST(PlanQuestion, ABudgetBoundsTheSizes) {
+  ObjectiveTexts texts;
+  texts.price = "2.5";
+  texts.budget = "100";
+  const PlanQuestion alone = asked(spec(nullptr, texts));
+  EXPECT_EQ(alone.sizes->least, 1);
+  EXPECT_EQ(alone.sizes->most, 40);
+  EXPECT_EQ(asked(spec("16:64", texts)).sizes->most, 40);
+  EXPECT_FALSE(asked(spec("40", texts)).sizes);
+  EXPECT_EQ(refused(spec("41", texts)).where, "--budget");
+  EXPECT_EQ(refused(spec("48:64", texts)).where, "--budget");
+  texts.price.reset();
+  EXPECT_EQ(refused(spec("8", texts)).code, "missing_flag");
+  // Not more than a told cluster has.
+  PlanSpec told = spec(nullptr, texts);
+  told.question.gpu.reset();
+  told.question.cluster = "course-64";
+  told.objective.price = "0.1";
+  EXPECT_EQ(asked(told).sizes->most, 64);
+}
+
+TEST(PlanQuestion, AnObjectiveWithoutWhatItNeedsIsRefusedByName) {
+  const auto objective = [&](const char* kind) {
+    ObjectiveTexts texts;
+    texts.objective = kind;
+    return spec("8", texts);
+  };
+  EXPECT_EQ(refused(objective("cost")).message, "objective cost needs the price of a GPU");
+  EXPECT_EQ(refused(objective("energy")).message, "objective energy needs what a GPU draws");
+  EXPECT_EQ(refused(objective("gpus")).message, "objective gpus needs tokens and a time for them");
+  EXPECT_EQ(refused(objective("costs")).nearest, "cost");
+  EXPECT_EQ(asked(objective("tokens-per-gpu")).objective.kind, ObjectiveKind::kTokensPerGpu);
+  ObjectiveTexts late;
+  late.deadline = "30d";
+  EXPECT_EQ(refused(spec("8", late)).where, "--deadline");
+}
+
+TEST(PlanQuestion, ReadsTheFiguresOfTheRun) {
+  ObjectiveTexts texts;
+  texts.tokens = "15T";
+  texts.deadline = "36h";
+  texts.price = "2.5";
+  texts.watts = "700";
+  const Objective o = asked(spec("8", texts)).objective;
+  EXPECT_EQ(o.budget, tokens(15e12));
+  EXPECT_EQ(o.deadline, seconds(129600));
+  EXPECT_DOUBLE_EQ(hourly(o.price->value), 2.5);
+  EXPECT_EQ(o.price->source.id, "--price");
+  EXPECT_EQ(o.watts->value, 700);
+  const auto wrong = [&](ObjectiveTexts::Flag ObjectiveTexts::*text, const char* typed) {
+    ObjectiveTexts one;
+    one.tokens = "15T";
+    one.*text = typed;
+    return refused(spec("8", one)).where;
+  };
+  EXPECT_EQ(wrong(&ObjectiveTexts::tokens, "many"), "--tokens");
+  EXPECT_EQ(wrong(&ObjectiveTexts::deadline, "30"), "--deadline");
+  EXPECT_EQ(wrong(&ObjectiveTexts::deadline, "-3d"), "--deadline");
+  EXPECT_EQ(wrong(&ObjectiveTexts::deadline, ""), "--deadline");
+  EXPECT_EQ(wrong(&ObjectiveTexts::price, "nan"), "--price");
+  EXPECT_EQ(wrong(&ObjectiveTexts::price, "0"), "--price");
+  EXPECT_EQ(wrong(&ObjectiveTexts::watts, "700W"), "--watts");
+  EXPECT_EQ(wrong(&ObjectiveTexts::budget, "-1"), "--budget");
+}
+
+class ClusterWithPrice : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream(path_) << R"({"device": "h100-sxm", "gpus": 16, "price_per_gpu_hour_usd": 2,
+      "power_per_gpu_w": 1000, "tiers": [{"name": "node", "size": 8, "fabric": "scale_up"},
+      {"name": "network", "size": 16, "fabric": "ib-ndr-400"}]})";
+  }
+  void TearDown() override { std::remove(path_.c_str()); }
+  std::string path_ = (std::filesystem::temp_directory_path() / "plan_question_test_cluster.json").string();
+};
+
+TEST_F(ClusterWithPrice, TheFileTellsPriceAndWatts) {
+  PlanSpec s;
+  s.question.preset = "llama3-8b";
+  s.question.cluster = path_;
+  s.objective.objective = "cost";
+  const Objective o = asked(s).objective;
+  EXPECT_DOUBLE_EQ(hourly(o.price->value), 2);
+  EXPECT_EQ(o.price->source.ref, "price_per_gpu_hour_usd");
+  EXPECT_EQ(o.watts->value, 1000);
+  s.objective.price = "3";
+  EXPECT_DOUBLE_EQ(hourly(asked(s).objective.price->value), 3);
+  s.question.gpus = "8:32:8";
+  EXPECT_EQ(refused(s).code, "out_of_range");
+}
+
+}  // namespace
+}  // namespace shardplan

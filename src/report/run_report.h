@@ -1,0 +1,30 @@
+// The run and the sizes of an answer of `shardplan plan`: what they are above the plan, and the plans that no
+// other beats below it. As text, JSON, CSV and SVG.
+//
+//   run_text(run)      // "cost: $1,265,123 on 512 GPUs, the best of 16,384 sizes ...\n\nrun  ..."
+//   pareto_csv(run)    // "gpus,step_time_s,headroom_bytes,...\n"
+//
+// Not here: the plan (plan_report.h).
+#pragma once
+
+#include <string>
+
+#include "reason/run_answer.h"
+#include "report/json_values.h"
+
+namespace shardplan {
+
+/// Empty where nothing was asked but a plan.
+std::string run_text(const RunAnswer& run);
+/// Adds "objective", "run", "sizes", "pareto": each where it was asked for.
+void add_run(const RunAnswer& run, Json& json);
+
+/// Of an answer with a front.
+std::string pareto_text(const RunAnswer& run);
+std::string pareto_csv(const RunAnswer& run);
+std::string pareto_svg(const RunAnswer& run, const std::string& title);
+std::string pareto_title(const Question& question);
+/// "  written to FILE".
+std::string pareto_file_words(const std::string& path);
+
+}  // namespace shardplan

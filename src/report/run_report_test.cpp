@@ -1,0 +1,107 @@
+#include "report/run_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace shardplan {
+namespace {
+
+using testing::HasSubstr;
+
+Estimate estimate(std::int32_t dp, double step, double free_gib) {
+  Estimate e;
+  e.plan.dp = dp;
+  e.step = seconds(step);
+  e.tokens_per_gpu = TokensPerSecond<>(1000);
+  e.usable = gibibytes(free_gib + 10);
+  e.memory[MemoryTerm::kWeights] = gibibytes(10);
+  return e;
+}
+
+RunAnswer priced() {
+  Objective o;
+  o.kind = ObjectiveKind::kCost;
+  o.told = true;
+  o.budget = tokens(86400e3 * 10 * 8);  // 10 days of 8 GPUs
+  o.deadline = seconds(11 * 86400.0);
+  o.price = {usd_per_hour(2), {SourceKind::kUser, "--price", "--price", "", "", ""}};
+  o.watts = {500, {}};
+  SizesAnswer sizes{{1, 8, 1}, {}};
+  sizes.search.census = {8, 1, 3, 4, 2};
+  RunAnswer run = run_answer(o, sizes, estimate(8, 2, 5));
+  run.pareto = {estimate(4, 4, 1), estimate(8, 2, 5), estimate(8, 3, 30)};
+  run.pareto->back().plan.zero_stage = 3;
+  return run;
+}
+
+TEST(RunReport, SaysWhatTheRunTakes) {
+  const std::string text = run_text(priced());
+  EXPECT_THAT(text, HasSubstr("cost: $3,840 on 8 GPUs, the best of all sizes from 1 to 8 GPUs\n"));
+  EXPECT_THAT(text, HasSubstr("10 days for 6.912 B tokens; 1 day before the deadline of 11 days"));
+  EXPECT_THAT(text,
+              HasSubstr("$16 an hour, $0.5556 for a million tokens, at $2 an hour and GPU  [flag --price]"));
+  EXPECT_THAT(text, HasSubstr("960 kWh; 4 kW, 0.5 J a token, at 500 W a GPU"));
+  EXPECT_THAT(text,
+              HasSubstr("8 sizes, 1 to 8 GPUs: 4 searched (nothing fits on 2), 3 excluded by a bound on "
+                        "their times, 1 without a legal plan"));
+}
+
+TEST(RunReport, SaysNothingWhereNothingWasAsked) {
+  Json json;
+  const RunAnswer run = run_answer({}, std::nullopt, estimate(8, 2, 5));
+  add_run(run, json);
+  EXPECT_EQ(run_text(run), "");
+  EXPECT_TRUE(json.empty());
+}
+
+TEST(RunReport, SaysThatItIsLate) {
+  RunAnswer run = priced();
+  run.objective.deadline = seconds(86400);
+  run = run_answer(run.objective, run.sizes, run.best);
+  EXPECT_FALSE(run.yes());
+  EXPECT_THAT(run_text(run),
+              HasSubstr("no size from 1 to 8 GPUs is done in time; the soonest takes 10 days on 8 "
+                        "GPUs, and the deadline is 1 day"));
+  run.sizes.reset();
+  EXPECT_THAT(run_text(run), HasSubstr("cost: not done in time: 10 days on 8 GPUs"));
+  run.objective.told = false;
+  EXPECT_THAT(run_text(run), HasSubstr("not done in time"));
+}
+
+TEST(RunReport, JsonIsInBaseUnits) {
+  Json json;
+  add_run(priced(), json);
+  EXPECT_EQ(json["objective"]["kind"], "cost");
+  EXPECT_DOUBLE_EQ(json["objective"]["value"].get<double>(), 3840);
+  EXPECT_DOUBLE_EQ(json["run"]["time_s"].get<double>(), 864000);
+  EXPECT_DOUBLE_EQ(json["run"]["energy_j"].get<double>(), 864000.0 * 8 * 500);
+  EXPECT_EQ(json["run"]["in_time"], true);
+  EXPECT_EQ(json["sizes"]["without_legal_plan"], 1);
+  ASSERT_EQ(json["pareto"].size(), 3U);
+  EXPECT_EQ(json["pareto"][1]["best"], true);
+  EXPECT_EQ(json["pareto"][2]["best"], false);
+}
+
+TEST(RunReport, WritesTheFront) {
+  const RunAnswer run = priced();
+  const std::string csv = pareto_csv(run), svg = pareto_svg(run, "a < b");
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4);
+  EXPECT_THAT(csv, HasSubstr("8,2,5368709120,10737418240,1000,1,\"dp8"));
+  EXPECT_THAT(svg, HasSubstr("a &lt; b"));
+  EXPECT_THAT(svg, HasSubstr(">best</text>"));
+  EXPECT_THAT(svg, HasSubstr("4 GPUs</text>"));
+  const std::string text = pareto_text(run);
+  EXPECT_EQ(text.find("best", text.find("best") + 1), std::string::npos);
+}
+
+TEST(RunReport, AnEmptyFrontIsDrawnAsSuch) {
+  RunAnswer run = run_answer({}, std::nullopt, std::nullopt);
+  run.pareto.emplace();
+  EXPECT_THAT(pareto_text(run), HasSubstr("nothing fits"));
+  EXPECT_THAT(pareto_svg(run, ""), HasSubstr("nothing fits"));
+}
+
+}  // namespace
+}  // namespace shardplan

@@ -1,0 +1,210 @@
+#include "search/sizes.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "estimate/plan_evaluator.h"
+#include "estimate/run_totals.h"
+
+namespace shardplan {
+namespace {
+
+/// Sums in another order differ in their last digits: a bound has to be that much above to exclude.
+constexpr double kRounding = 1 + 1e-9;
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+double d(std::int64_t v) { return static_cast<double>(v); }
+
+bool has_plan(const Space& space, const FixedAxes& fixed) {
+  const std::vector<Plan> layouts = space.layouts(fixed);
+  return std::any_of(layouts.begin(), layouts.end(),
+                     [&](const Plan& layout) { return !space.plans_of(layout, fixed).pipelines.empty(); });
+}
+
+double sequences(const Plan& p) { return d(std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation); }
+
+/// Seconds a sequence; where reading the batch sets the pace, to the bit the same on all sizes that keep up.
+double per_sequence(const Estimate& e) {
+  const TimeEntry<>& loading = e.time[TimeTerm::kLoading];
+  return (loading.exposed() > seconds(0) ? loading.time : e.step).raw() / sequences(e.plan);
+}
+
+/// What the objective orders, smaller is better: of a size on which a sequence takes so long.
+double rank(ObjectiveKind kind, std::int64_t gpus, double sequence_s) {
+  switch (kind) {
+    case ObjectiveKind::kStepTime:
+      break;
+    case ObjectiveKind::kTokensPerGpu:
+    case ObjectiveKind::kCost:
+    case ObjectiveKind::kEnergy:
+      return sequence_s * d(gpus);  // what a GPU costs and draws does not depend on how many there are
+    case ObjectiveKind::kGpus:
+      return d(gpus);
+  }
+  return sequence_s;
+}
+
+/// Seconds a sequence with which a size is as good as `best`.
+double limit_of(ObjectiveKind kind, std::int64_t gpus, double best) {
+  switch (kind) {
+    case ObjectiveKind::kStepTime:
+      break;
+    case ObjectiveKind::kTokensPerGpu:
+    case ObjectiveKind::kCost:
+    case ObjectiveKind::kEnergy:
+      return best / d(gpus);
+    case ObjectiveKind::kGpus:
+      return d(gpus) <= best ? kNoLimit : 0;
+  }
+  return best;
+}
+
+/// Whether some plan of a layout takes no longer, whatever its memory.
+class Within {
+ public:
+  /// `limit`: seconds a sequence.
+  Within(const Estimator& estimator, const FixedAxes& fixed, double limit)
+      : space_(estimator.space()), fixed_(fixed), judge_(estimator), limit_(limit * kRounding) {}
+
+  bool operator()(const Plan& layout) {
+    const LayoutPlans plans = space_.plans_of(layout, fixed_);
+    return std::any_of(plans.pipelines.begin(), plans.pipelines.end(), [&](const auto& pipelines) {
+      const Plan& first = pipelines.front();
+      if (judge_.least_step_of_micro_batch(first).raw() > limit_ * sequences(first)) return false;
+      return std::any_of(pipelines.begin(), pipelines.end(),
+                         [&](const Plan& pipeline) { return any_recomputation(plans, pipeline); });
+    });
+  }
+
+ private:
+  bool any_recomputation(const LayoutPlans& plans, Plan plan) {
+    for (const Recompute& recompute : plans.recomputes) {
+      plan.recompute = recompute;
+      if (any_state(plans, plan)) return true;
+    }
+    for (std::int32_t n = 1; n <= plans.most_in_part(plan); ++n) {
+      plan.recompute = Recompute::block(n);
+      if (any_state(plans, plan)) return true;
+    }
+    return false;
+  }
+  bool any_state(const LayoutPlans& plans, const Plan& plan) {
+    const double limit = limit_ * sequences(plan);
+    if (judge_.least_step(plan).raw() > limit) return false;
+    return std::any_of(plans.states.begin(), plans.states.end(), [&](const Plan& state) {
+      return judge_.time(with_state(plan, state)).total().raw() <= limit;
+    });
+  }
+
+  const Space& space_;
+  const FixedAxes& fixed_;
+  PlanEvaluator judge_;
+  double limit_;
+};
+
+class SizeScan {
+ public:
+  SizeScan(const GpuRange& range, const Objective& objective, const QuestionOfSize& question_of)
+      : range_(range), objective_(objective), question_of_(question_of) {}
+
+  SizeSearch run(const Question& largest) {
+    const std::vector<std::int64_t> legal = legal_sizes(range_, largest);
+    found_.census.sizes = range_.count();
+    found_.census.illegal = range_.count() - static_cast<std::int64_t>(legal.size());
+    if (objective_.deadline && objective_.budget)
+      in_time_ = objective_.deadline->raw() * d(largest.workload.sequence) / objective_.budget->raw();
+    for (const std::int64_t gpus : legal) bound(gpus);
+    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+      return a.rank != b.rank ? a.rank < b.rank : a.gpus < b.gpus;
+    });
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.rank > best_rank_ * kRounding || !search(candidate.gpus)) ++found_.census.excluded;
+    }
+    if (!found_.best && !legal.empty()) found_.gpus = legal.back();
+    return found_;
+  }
+
+ private:
+  struct Candidate {
+    double rank = 0;  // nothing on the size is better
+    std::int64_t gpus = 0;
+  };
+
+  void bound(std::int64_t gpus) {
+    const Question question = question_of_(gpus);
+    const Estimator estimator(question);
+    const double least = bounded_layouts(estimator, question.fixed).front().per_sequence;
+    if (least > in_time_ * kRounding) {
+      ++found_.census.excluded;
+    } else {
+      candidates_.push_back({rank(objective_.kind, gpus, least), gpus});
+    }
+  }
+
+  /// False where a bound excludes the size after all.
+  bool search(std::int64_t gpus) {
+    const Question question = question_of_(gpus);
+    const Estimator estimator(question);
+    const double limit = std::min(in_time_, limit_of(objective_.kind, gpus, best_rank_));
+    std::vector<BoundedLayout> layouts = bounded_layouts(estimator, question.fixed);
+    if (limit < kNoLimit) {
+      Within within(estimator, question.fixed, limit);
+      std::erase_if(layouts, [&](const BoundedLayout& bounded) {
+        return bounded.per_sequence > limit * kRounding || !within(bounded.layout);
+      });
+      if (layouts.empty()) return false;
+    }
+    ++found_.census.searched;
+    const SearchResult result = fastest(estimator, question.fixed, layouts);
+    if (result.best) {
+      consider(gpus, *result.best);
+    } else if (!(limit < kNoLimit)) {
+      ++found_.census.unfit;
+    }
+    return true;
+  }
+
+  void consider(std::int64_t gpus, const Estimate& estimate) {
+    if (!run_totals(objective_, estimate).in_time) return;
+    const double own = rank(objective_.kind, gpus, per_sequence(estimate));
+    if (own > best_rank_ || (own == best_rank_ && gpus > found_.gpus)) return;
+    best_rank_ = own;
+    found_.gpus = gpus;
+    found_.best = estimate;
+  }
+
+  const GpuRange& range_;
+  const Objective& objective_;
+  const QuestionOfSize& question_of_;
+  double in_time_ = kNoLimit;  // seconds a sequence that the deadline leaves
+  double best_rank_ = kNoLimit;
+  std::vector<Candidate> candidates_;
+  SizeSearch found_;
+};
+
+}  // namespace
+
+std::vector<std::int64_t> legal_sizes(const GpuRange& range, const Question& question) {
+  Question probe = question;
+  const Space space(probe);  // refers to the probe: what is legal follows its number of GPUs
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t gpus = range.first(); gpus <= range.most; gpus += range.step) {
+    probe.cluster.gpus = gpus;
+    if (has_plan(space, probe.fixed)) sizes.push_back(gpus);
+  }
+  return sizes;
+}
+
+SizeSearch best_size(const GpuRange& range, const Objective& objective, const Question& largest,
+                     const QuestionOfSize& question_of) {
+  const SizeSearch found = SizeScan(range, objective, question_of).run(largest);
+  if (found.best || !objective.deadline) return found;
+  Objective soonest = objective;
+  soonest.kind = ObjectiveKind::kStepTime;
+  soonest.deadline.reset();
+  SizeSearch late = SizeScan(range, soonest, question_of).run(largest);
+  late.in_time = !late.best.has_value();
+  return late;
+}
+
+}  // namespace shardplan

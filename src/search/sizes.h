@@ -1,0 +1,49 @@
+// The cluster size that an objective makes best, of all sizes of a range, and the best plan on it.
+//
+//   SizeSearch found = best_size({.least = 1, .most = 16384}, objective, largest, question_at);
+//   found.gpus;            // 1,024
+//   found.best->plan;      // the fastest plan there
+//   found.census.excluded; // sizes on which no plan can be better, by a bound
+//
+// On one size every objective prefers the fastest plan, which search.h finds; a size is left out only where
+// a bound shows that nothing on it is better. Equally good sizes: the fewest GPUs. Not here: how a question
+// is put on another size (import/plan_question.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "catalog/objective.h"
+#include "search/search.h"
+
+namespace shardplan {
+
+/// The same question on so many GPUs.
+using QuestionOfSize = std::function<Question(std::int64_t gpus)>;
+
+/// What became of the sizes: sizes = illegal + excluded + searched.
+struct SizeCensus {
+  std::int64_t sizes = 0;
+  std::int64_t illegal = 0;   // no plan is legal
+  std::int64_t excluded = 0;  // no plan is better than the best, by a bound, whether it fits or not
+  std::int64_t searched = 0;
+  std::int64_t unfit = 0;  // of those searched: all plans were looked at, and nothing fits
+};
+
+struct SizeSearch {
+  std::int64_t gpus = 0;  // of the best; where there is none, the largest size with a legal plan, else 0
+  std::optional<Estimate> best;  // on that size
+  bool in_time = true;           // false: no size meets the deadline, and the best is the fastest
+  SizeCensus census;
+};
+
+/// `largest`: the question on some size of the range; only the number of GPUs differs on the others.
+SizeSearch best_size(const GpuRange& range, const Objective& objective, const Question& largest,
+                     const QuestionOfSize& question_of);
+
+/// The sizes of a range on which some plan is legal, increasing.
+std::vector<std::int64_t> legal_sizes(const GpuRange& range, const Question& question);
+
+}  // namespace shardplan

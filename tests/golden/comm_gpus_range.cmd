@@ -1,0 +1,1 @@
+shardplan comm --gpu h100-sxm --gpus 8:64 --bytes 1MiB
