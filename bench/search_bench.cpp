@@ -33,7 +33,7 @@ Question mixture_1_6t(const char* gpus) {
   return q;
 }
 
-/// Memory and step time of every plan, on one core.
+/// Memory and step time of every usual plan, on one core.
 void judge_plans(benchmark::State& state, Question (*ask)(const char*), const char* gpus) {
   const Question question = ask(gpus);
   const Estimator estimator(question);
@@ -74,6 +74,29 @@ SHARDPLAN_SEARCH(llama3_405b, 16384);
 SHARDPLAN_SEARCH(deepseek_v3, 2048);
 SHARDPLAN_SEARCH(mixture_1_6t, 32768);
 #undef SHARDPLAN_SEARCH
+
+/// The same over all that the framework's engine can do.
+void search_whole_space(benchmark::State& state, Question (*ask)(const char*), const char* gpus) {
+  Question question = ask(gpus);
+  question.framework.engine = find_framework(catalog(), question.framework.name, "").value()->engine;
+  const Estimator estimator(question);
+  std::int64_t plans = 0;
+  for (auto _ : state) {
+    const SearchResult result = search(estimator, {});
+    benchmark::DoNotOptimize(result.best);
+    plans += result.census.considered;
+  }
+  state.counters["plans/s"] = benchmark::Counter(static_cast<double>(plans), benchmark::Counter::kIsRate);
+}
+#define SHARDPLAN_WHOLE(ask, gpus)                                   \
+  BENCHMARK_CAPTURE(search_whole_space, ask##_on_##gpus, ask, #gpus) \
+      ->Unit(benchmark::kMillisecond)                                \
+      ->UseRealTime()
+SHARDPLAN_WHOLE(gpt3_175b, 4096);
+SHARDPLAN_WHOLE(llama3_405b, 16384);
+SHARDPLAN_WHOLE(deepseek_v3, 2048);
+SHARDPLAN_WHOLE(mixture_1_6t, 32768);
+#undef SHARDPLAN_WHOLE
 
 void estimate_one_plan(benchmark::State& state) {
   const Question question = llama3_70b("64");

@@ -152,8 +152,14 @@ struct Framework {
   struct Engine {
     std::vector<Schedule> schedules{Schedule::k1F1B, Schedule::kInterleaved};
     Source schedules_source;
-    std::optional<Source> shard_groups;       // ZeRO over groups of the replicas
-    std::optional<Source> recomputed_layers;  // the first N layers of each chunk recomputed, the others kept
+    std::optional<Source> shard_groups;        // ZeRO over groups of the replicas
+    int shard_groups_from = 1;                 // of these stages
+    std::optional<Source> recomputed_layers;   // the first N layers of each chunk recomputed, the others kept
+    std::optional<Source> recomputed_modules;  // any of a layer's modules recomputed
+    std::optional<Source> whole_sequences;     // tensor parallelism without sequence parallelism, unless
+                                               // there are experts
+    std::optional<Source> uneven_ends;         // layers told of the first and of the last chunk, the chunks
+                                               // between them alike
   };
   Engine engine;
 

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/output_file.h"
 #include "cli/question_flags.h"
+#include "cli/search_progress.h"
 #include "cli/timeline_flag.h"
 
 namespace shardplan::cli {
@@ -89,7 +90,10 @@ int run(const Typed& typed, const Output& output) {
   const Question& question = chosen->question;
   const Estimator estimator(question);
   const auto start = std::chrono::steady_clock::now();
-  SearchResult result = search(estimator, question.fixed);
+  SearchResult result = [&] {
+    SearchProgress progress;
+    return search(estimator, question.fixed, SearchOptions{.watch = &progress.watch()});
+  }();
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   const Answer found = answer(estimator, question.fixed, std::move(result), catalog().evidence);
   RunAnswer whole = run_answer(asked->objective, chosen->sizes, found.result.best);
@@ -142,6 +146,9 @@ void add_plan_command(CLI::App& app, Program& program) {
           "the plans that no other beats in GPUs, step time and memory left free; also to FILE.csv or FILE.svg")
       ->type_name("")
       ->expected(0, 1);
+  command->add_flag("--whole-space", typed->spec.whole_space,
+                    "search also uneven first and last stages, any modules run again, tensor parallelism "
+                    "without sequence parallelism; some ten times slower");
   command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
   command
       ->add_option("--timeline", typed->timeline,

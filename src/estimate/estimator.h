@@ -111,6 +111,8 @@ class Estimator {
   template <class N>
   struct LayerTimes;
   template <class N>
+  struct StageSends;
+  template <class N>
   struct StageTimes;
   template <class N>
   struct ReplicaTraffic;
@@ -197,6 +199,9 @@ class Estimator {
   Ratio<N> padded(const Plan& plan, const Ratio<N>& parameters, std::int64_t shards) const;
   template <class N>
   void add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const;
+  template <class N>
+  void add_state(const Plan& plan, const Ratio<N>& dense, const Ratio<N>& expert,
+                 MemoryBreakdown<N>& memory) const;
   template <class N>
   Bytes<N> stage_edges(const Plan& plan, int stage) const;
   template <class N>
@@ -339,14 +344,14 @@ class Estimator {
   void add_chunk_times(const PipelineShape& shape, std::size_t kind, const LayerTime<N>& l, bool splits,
                        std::vector<ChunkTimes>& chunks) const;
   template <class N>
-  void add_pipeline(const Plan& plan, const LayerTimes<N>& layers, const StagePasses<N>& average,
+  void add_pipeline(const Plan& plan, const StageSends<N>& sends, const StagePasses<N>& average,
                     StageTimes<N>& stages) const;
   template <class N>
   Seconds<N> split_bubble(const Plan& plan, const StagePasses<N>& average) const;
   template <class N>
   Seconds<N> twin_reduction(const Plan& plan) const;
   template <class N>
-  void add_recompute(const Plan& plan, const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
+  Seconds<N> recompute_time(const Plan& plan, const LayerOps& ops, const LayerTime<N>& layer) const;
   template <class N>
   const std::vector<Link<N>>& links() const;
   template <class N>
@@ -358,8 +363,10 @@ class Estimator {
   template <class N>
   void fill_layer_times(const Plan& plan, LayerTimes<N>& times) const;
   template <class N>
+  StageSends<N> stage_sends(const Plan& plan) const;
+  template <class N>
   void fill_stage_times(const Plan& plan, const PipelineShape& shape, const LayerTimes<N>& layers,
-                        StageTimes<N>& stages) const;
+                        const StageSends<N>& sends, StageTimes<N>& stages) const;
   template <class N>
   ReplicaTraffic<N> replica_traffic(const Plan& plan) const;
   template <class N>

@@ -94,7 +94,7 @@ HostMemory<N> Estimator::host_memory(const Plan& plan, int stage) const {
 Bytes<> Estimator::host_need(const Plan& plan) const {
   Bytes<> most;
   if (plan.offload == 0) return most;
-  for (int stage = 0; stage < plan.pp; ++stage)
+  for (const int stage : pipeline_shape(kinds_, plan).stages)
     most = std::max(most, host_memory<double>(plan, stage).total());
   return static_cast<double>(ranks_of_host()) * most;
 }

@@ -1,6 +1,7 @@
 // Time of one layer's kernels: matrix products, attention core, memory-bound passes, what is done again.
 #include "estimate/layer_time.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "cost/adapters.h"
@@ -154,7 +155,12 @@ void Estimator::add_gemms(const Plan& plan, const LayerOps& ops, const Rates<N>&
       layer.gemm_backward += weight;
       layer.gemm_weight += weight;
     }
-    if ((gemm.modules & plan.recompute.modules) != 0) layer.recompute += forward;
+    if (gemm.modules == 0) continue;
+    auto* const own = std::find_if(
+        layer.of_modules.begin(), layer.of_modules.end(),
+        [&](const auto& products) { return products.modules == gemm.modules || products.modules == 0; });
+    own->modules = gemm.modules;
+    own->forward += forward;
   }
 }
 
@@ -338,23 +344,21 @@ void Estimator::add_launches(const LayerOps& ops, const Rates<N>& rates, LayerTi
   layer.launch_backward = idle(layer.backward_pass(), kBackwardKernels * kernels);
 }
 
-/// Forward work that the backward pass does again. The matrix products of modules are counted where they are.
+/// Forward work that the backward pass does again.
 template <class N>
-void Estimator::add_recompute(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
-                              LayerTime<N>& layer) const {
+Seconds<N> Estimator::recompute_time(const Plan& plan, const LayerOps& ops, const LayerTime<N>& layer) const {
   const Recompute& again = plan.recompute;
-  if (again.whole_layers()) {
-    layer.recompute = layer.forward_pass();
-    return;
-  }
+  if (again.whole_layers()) return layer.forward_pass();
   if (keeps_selective_products(plan)) {
     const Sourced<Ratio<>>& kept = question_.framework.buffers.selective_products;
-    layer.recompute =
-        layer.memory_forward + layer.gemm_forward * (Ratio<N>(N(1.0)) - told<N>("products kept", kept));
-    return;
+    return layer.memory_forward + layer.gemm_forward * (Ratio<N>(N(1.0)) - told<N>("products kept", kept));
   }
-  if (again.has(Module::kCoreAttention)) layer.recompute += layer.attention_forward;
-  if (again == Recompute::kNone || again == Recompute::kSelective) return;
+  Seconds<N> sum{};
+  for (const auto& products : layer.of_modules)
+    if ((products.modules & again.modules) != 0) sum += products.forward;
+  if (again.has(Module::kCoreAttention)) sum += layer.attention_forward;
+  if (again == Recompute::kNone || again == Recompute::kSelective) return sum;
+  const Rates<N> rates(question_);
   const double sharers = plan.sequence_parallel ? plan.tp : 1;
   const bool moe = ops.experts > 0, whole_moe = moe && again.has(Module::kMoe);
   const bool mlp = !moe && ops.mlp_matrices > 0 && again.has(Module::kMlp);
@@ -375,16 +379,16 @@ void Estimator::add_recompute(const Plan& plan, const LayerOps& ops, const Rates
         told<N>("passes over routed rows", question_.cluster.device.law.permute_passes) *
         leaf<N>("routed width of the rank's rows", ops.top_k / sharers * ops.routed_width, model_source_);
   }
-  layer.recompute +=
+  sum +=
       call<MemoryBoundTime>(MemoryBoundTime::In<N>{
           micro_batch_tokens<N>(plan), leaf<N>("passes over the residual stream", passes, "recomputed norms"),
           leaf<N>("hidden size", d(question_.model.hidden), model_source_),
           leaf<N>("sequence-parallel degree", sharers, "plan"), elements, rates.activation, rates.memory}) *
       rates.elementwise;
-  if (whole_moe) layer.recompute += layer.expert_exposed;
+  if (whole_moe) sum += layer.expert_exposed;
   // A layer's collective of the MLP is one of its two of each direction.
-  if (mlp || shared || (whole_moe && plan.etp > 1))
-    layer.recompute += layer.tensor_forward_exposed / Ratio<N>(N(2.0));
+  if (mlp || shared || (whole_moe && plan.etp > 1)) sum += layer.tensor_forward_exposed / Ratio<N>(N(2.0));
+  return sum;
 }
 
 template <class N>
@@ -397,7 +401,6 @@ Estimator::LayerTime<N> Estimator::layer_time(const Plan& plan, const LayerOps& 
   add_memory_bound<N>(plan, ops, rates, layer);
   add_layer_collectives<N>(plan, ops, links, layer, time);
   add_launches<N>(ops, rates, layer);
-  add_recompute<N>(plan, ops, rates, layer);
   return layer;
 }
 
@@ -423,11 +426,12 @@ void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>&
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a template argument cannot have them
-#define SHARDPLAN_INSTANTIATE(N)                                                                            \
-  template struct Estimator::Rates<N>;                                                                      \
-  template Estimator::LayerTime<N> Estimator::layer_time<N>(                                                \
-      const Plan&, const LayerOps&, const Rates<N>&, const std::vector<Link<N>>&, TimeBreakdown<N>&) const; \
-  template void Estimator::logits_time<N>(const Plan&, const Rates<N>&, Seconds<N>&, Seconds<N>&,           \
+#define SHARDPLAN_INSTANTIATE(N)                                                                             \
+  template struct Estimator::Rates<N>;                                                                       \
+  template Estimator::LayerTime<N> Estimator::layer_time<N>(                                                 \
+      const Plan&, const LayerOps&, const Rates<N>&, const std::vector<Link<N>>&, TimeBreakdown<N>&) const;  \
+  template Seconds<N> Estimator::recompute_time<N>(const Plan&, const LayerOps&, const LayerTime<N>&) const; \
+  template void Estimator::logits_time<N>(const Plan&, const Rates<N>&, Seconds<N>&, Seconds<N>&,            \
                                           Seconds<N>&) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)

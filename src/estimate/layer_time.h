@@ -1,6 +1,9 @@
 // Times of one layer and one micro-batch on one rank, by kind of work. Private to estimate/.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 #include "cost/compute.h"
 #include "estimate/estimator.h"
 
@@ -41,7 +44,14 @@ struct Estimator::LayerTime {
   Seconds<N> expert{}, expert_exposed{};                             // all-to-alls of one direction
   Seconds<N> context_forward{}, context_backward{};                  // ring traffic
   Seconds<N> context_forward_exposed{}, context_backward_exposed{};  // beyond the attention it hides under
-  Seconds<N> recompute{};
+  Seconds<N> recompute{};                                            // filled by recompute_time()
+
+  /// Forward time of the matrix products that the same modules run.
+  struct Products {
+    std::uint8_t modules = 0;
+    Seconds<N> forward{};
+  };
+  std::array<Products, kModuleCount> of_modules;
 
   Seconds<N> forward() const { return gemm_forward + attention_forward + memory_forward; }
   Seconds<N> backward() const { return gemm_backward + attention_backward + memory_backward; }

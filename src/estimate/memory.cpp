@@ -135,13 +135,21 @@ Ratio<N> Estimator::padded(const Plan& plan, const Ratio<N>& parameters, std::in
 
 template <class N>
 void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const {
-  double expert_count = 0;
-  const double dense_count = trained_parameters(plan, stage, expert_count);
-  const Ratio<N> dense = padded<N>(plan, leaf<N>("dense parameters on the rank", dense_count, model_source_),
-                                   dense_shard_group(plan).count);
-  const Ratio<N> expert =
-      padded<N>(plan, leaf<N>("expert parameters on the rank", expert_count, model_source_),
-                expert_shard_group(plan).count);
+  double expert = 0;
+  const double dense = trained_parameters(plan, stage, expert);
+  add_state<N>(plan,
+               padded<N>(plan, leaf<N>("dense parameters on the rank", dense, model_source_),
+                         dense_shard_group(plan).count),
+               padded<N>(plan, leaf<N>("expert parameters on the rank", expert, model_source_),
+                         expert_shard_group(plan).count),
+               memory);
+  if (frozen()) memory[MemoryTerm::kWeights] += frozen_weights<N>(plan, stage);
+}
+
+/// State of parameters that are trained.
+template <class N>
+void Estimator::add_state(const Plan& plan, const Ratio<N>& dense, const Ratio<N>& expert,
+                          MemoryBreakdown<N>& memory) const {
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
   const auto term = [&](const char* what, Bytes<> size, const Source& source, bool sharded) {
@@ -179,7 +187,6 @@ void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memor
         term("second gradient buffer", extra->bytes.value, extra->bytes.source,
              extra->sharded_from_stage && plan.zero_stage >= *extra->sharded_from_stage);
   }
-  if (frozen()) memory[MemoryTerm::kWeights] += frozen_weights<N>(plan, stage);
 }
 
 template <class N>
@@ -375,17 +382,19 @@ Bytes<N> Estimator::live_activations(const Plan& plan, int stage, const LayerByt
   return sum;
 }
 
-#define SHARDPLAN_INSTANTIATE(N)                                                                      \
-  template Ratio<N> Estimator::micro_batch_tokens<N>(const Plan&) const;                              \
-  template Ratio<N> Estimator::routed_tokens<N>(const Plan&) const;                                   \
-  template Ratio<N> Estimator::expert_rows_of_token<N>(const LayerOps&) const;                        \
-  template Ratio<N> Estimator::chunks_alive<N>(const Plan&, int, int) const;                          \
-  template Bytes<N> Estimator::layer_activations<N>(const Plan&, std::size_t, ActivationModel) const; \
-  template Bytes<N> Estimator::norm_activations<N>(const Plan&, Norm) const;                          \
-  template Bytes<N> Estimator::layer_inputs<N>(const Plan&) const;                                    \
-  template Bytes<N> Estimator::chunk_bytes<N>(const Plan&, std::int64_t, const LayerBytes<N>&) const; \
-  template Bytes<N> Estimator::live_activations<N>(const Plan&, int, const LayerBytes<N>&) const;     \
-  template void Estimator::add_state<N>(const Plan&, int, MemoryBreakdown<N>&) const;
+#define SHARDPLAN_INSTANTIATE(N)                                                                            \
+  template Ratio<N> Estimator::micro_batch_tokens<N>(const Plan&) const;                                    \
+  template Ratio<N> Estimator::routed_tokens<N>(const Plan&) const;                                         \
+  template Ratio<N> Estimator::expert_rows_of_token<N>(const LayerOps&) const;                              \
+  template Ratio<N> Estimator::chunks_alive<N>(const Plan&, int, int) const;                                \
+  template Bytes<N> Estimator::layer_activations<N>(const Plan&, std::size_t, ActivationModel) const;       \
+  template Bytes<N> Estimator::norm_activations<N>(const Plan&, Norm) const;                                \
+  template Bytes<N> Estimator::layer_inputs<N>(const Plan&) const;                                          \
+  template Bytes<N> Estimator::chunk_bytes<N>(const Plan&, std::int64_t, const LayerBytes<N>&) const;       \
+  template Bytes<N> Estimator::live_activations<N>(const Plan&, int, const LayerBytes<N>&) const;           \
+  template void Estimator::add_state<N>(const Plan&, int, MemoryBreakdown<N>&) const;                       \
+  template void Estimator::add_state<N>(const Plan&, const Ratio<N>&, const Ratio<N>&, MemoryBreakdown<N>&) \
+      const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)
 #undef SHARDPLAN_INSTANTIATE

@@ -499,6 +499,7 @@ MemoryPeaks<N> Estimator::memory_peaks(const Plan& plan, int stage, const Memory
   template MemoryPeaks<N> Estimator::memory_peaks<N>(const Plan&, int, const MemoryBreakdown<N>&) const;     \
   template MemoryBreakdown<N> Estimator::stage_memory<N>(const Plan&, int) const;                            \
   template MemoryBreakdown<N> Estimator::fullest_memory<N>(const Plan&, int&) const;                         \
+  template Bytes<N> Estimator::stage_buffers<N>(const Plan&, int) const;                                     \
   template void Estimator::fill_layer_bytes<N>(const Plan&, LayerBytes<N>&) const;                           \
   template Estimator::StageBytes<N> Estimator::stage_bytes<N>(const Plan&, int, const LayerBytes<N>&) const; \
   template Estimator::StageState<N> Estimator::stage_state<N>(const Plan&, int) const;                       \

@@ -25,15 +25,37 @@ class PlanEvaluator {
   MemoryBreakdown<> fullest_memory(const Plan& plan, int& stage);
   TimeBreakdown<> time(const Plan& plan);
 
-  // No step is shorter, whatever the axes that are not named. Each is computed once for consecutive plans.
-  /// Of the layout with the plan's micro-batch: nothing recomputed, no bubble, all replicas' traffic hidden.
+  // Bounds. `states` are those of LayoutPlans; a plan's own ZeRO stage, shard group and offload are not read.
+  // Each part is computed once for consecutive plans.
+  /// Before any of the bounds that ask for states.
+  void turn_to_layout(const Plan& layout, const std::vector<Plan>& states);
+
+  /// No step of the layout with the plan's micro-batch is shorter: nothing recomputed, no bubble, all
+  /// replicas' traffic hidden.
   Seconds<> least_step_of_micro_batch(const Plan& plan);
-  /// Of the plan whatever its ZeRO stage, shard group and offload.
+  /// The same with what its layers run again.
+  Seconds<> least_step_of_layers(const Plan& plan);
+  /// Seconds of a micro-batch on n layers of the model, whichever they are, by n.
+  void least_layers(const Plan& plan, std::vector<double>& seconds);
+  /// Of one layer that is run again whole.
+  Seconds<> least_recompute(const Plan& plan);
+  /// Nor of the plan, with any of the states; with one of them.
   Seconds<> least_step(const Plan& plan);
-  /// Nor is its fullest stage smaller, with any of `states` (LayoutPlans::states).
-  Bytes<> least_memory(const Plan& plan, const std::vector<Plan>& states);
-  /// Nor whatever its micro-batch and recomputation.
-  Bytes<> least_memory_of_state(const Plan& plan);
+  Seconds<> least_step(const Plan& plan, std::size_t state);
+  /// What data parallelism and the optimizer add to the plan's stages, with any of the states and whatever is
+  /// recomputed.
+  Seconds<> least_replicas(const Plan& plan);
+
+  /// The plan's fullest stage is no smaller, with any of the states; with one of them.
+  Bytes<> least_memory(const Plan& plan);
+  Bytes<> least_memory(const Plan& plan, std::size_t state);
+  /// A smaller bound, of state and what layers keep alone; not for plans that recompute some of a chunk's
+  /// layers.
+  Bytes<> least_memory_of_layers(const Plan& plan);
+  /// Nor where fewer of its layers are run again.
+  Bytes<> least_memory_of_part(const Plan& plan);
+  /// Nor however its layers are dealt to the chunks; not for plans that recompute some of a chunk's layers.
+  Bytes<> least_memory_of_dealings(const Plan& plan);
 
  private:
   struct Parts;

@@ -2,8 +2,9 @@
 // share. Private to estimate/.
 //
 //   part             what decides it
-//   LayerTimes       group sizes, micro-batch, recomputation: one layer of each kind, whatever the stages
-//   StageTimes       and the pipeline: everything but ZeRO, its shard group and offload
+//   LayerTimes       group sizes but dp and pp, micro-batch: one layer of each kind
+//   StageSends       group sizes, micro-batch
+//   StageTimes       and recomputation, the pipeline: everything but ZeRO, its shard group and offload
 //   ReplicaTraffic   everything but the micro-batch and recomputation
 //
 //   LayerBytes, StageBytes, StageState: the same three of memory
@@ -18,14 +19,19 @@
 
 namespace shardplan {
 
-/// One micro-batch on one layer of each kind, on the head, and between stages.
+/// One micro-batch on one layer of each kind, nothing of it run again, and on the head.
 template <class N>
 struct Estimator::LayerTimes {
   std::vector<LayerTime<N>> kinds;
   Seconds<N> head_forward{}, head_backward{}, head_weight{};
   TimeBreakdown<N> axes;  // only its axes are filled
-  GroupCost<N> send;      // of an activation to the next stage
-  double sent = 0;        // bytes
+};
+
+/// An activation on its way to the next stage.
+template <class N>
+struct Estimator::StageSends {
+  GroupCost<N> cost;
+  double bytes = 0;
 };
 
 /// The pipeline's work in a step: terms up to the sends between stages.

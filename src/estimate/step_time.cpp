@@ -76,7 +76,12 @@ void Estimator::fill_layer_times(const Plan& plan, LayerTimes<N>& times) const {
     times.kinds.push_back(layer_time<N>(plan, ops, rates, tier_links, times.axes));
   times.head_forward = times.head_backward = times.head_weight = {};
   logits_time<N>(plan, rates, times.head_forward, times.head_backward, times.head_weight);
-  if (plan.pp <= 1) return;
+}
+
+template <class N>
+Estimator::StageSends<N> Estimator::stage_sends(const Plan& plan) const {
+  StageSends<N> sends;
+  if (plan.pp <= 1) return sends;
   const bool scattered = question_.framework.timing.scattered_sends.value > ratio(0);
   const double sharers = plan.sequence_parallel || scattered ? plan.tp : 1;
   const Bytes<N> size =
@@ -84,15 +89,16 @@ void Estimator::fill_layer_times(const Plan& plan, LayerTimes<N>& times) const {
                                    leaf<N>("hidden size", d(question_.model.hidden), model_source_) *
                                    leaf<N>("bytes of an activation", bytes(2), "16-bit activations") /
                                    leaf<N>("ranks that send a share each", sharers, "plan"));
-  times.sent = value_of(size);
-  times.send =
-      step_collective<N>(Collective::kSendRecv, size, tier_links, question_.cluster,
+  sends.bytes = value_of(size);
+  sends.cost =
+      step_collective<N>(Collective::kSendRecv, size, links<N>(), question_.cluster,
                          pipeline_senders(question_.cluster, plan), question_.cluster.device.law.send);
+  return sends;
 }
 
 template <class N>
 void Estimator::fill_stage_times(const Plan& plan, const PipelineShape& shape, const LayerTimes<N>& layers,
-                                 StageTimes<N>& out) const {
+                                 const StageSends<N>& sends, StageTimes<N>& out) const {
   TimeBreakdown<N>& time = out.time;
   time = layers.axes;
   const std::int64_t all = static_cast<std::int64_t>(question_.model.layers.size());
@@ -108,6 +114,7 @@ void Estimator::fill_stage_times(const Plan& plan, const PipelineShape& shape, c
     const double count = d(kinds_.count(k, 0, all) + prediction_layers(k));
     const Ratio<N> n = leaf<N>("layers", count, model_source_);
     LayerTime<N> l = layers.kinds[k];
+    l.recompute = recompute_time<N>(plan, kinds_.kinds[k], l);
     if (plan.recompute.kind == Recompute::Kind::kBlock) {
       l.recompute =
           l.recompute * leaf<N>("share of its layers that is recomputed", recomputed_share(plan, k), "plan");
@@ -146,14 +153,19 @@ void Estimator::fill_stage_times(const Plan& plan, const PipelineShape& shape, c
   last.forward += value_of(layers.head_forward);
   last.backward += value_of(layers.head_backward) - weight;
   last.weight += weight;
-  add_pipeline<N>(plan, layers, average, out);
+  add_pipeline<N>(plan, sends, average, out);
 }
 
 Seconds<> Estimator::least_step(const Plan& plan, const LayerTimes<double>& layers) const {
   const std::int64_t all = static_cast<std::int64_t>(question_.model.layers.size());
+  // How many layers are run again of some is the pipeline's to say.
+  const bool some = plan.recompute.kind == Recompute::Kind::kBlock;
   Seconds<> work = layers.head_forward + layers.head_backward;
-  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k)
-    work += layers.kinds[k].total() * ratio(d(kinds_.count(k, 0, all) + prediction_layers(k)));
+  for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
+    const LayerTime<double>& layer = layers.kinds[k];
+    const Seconds<> again = some ? Seconds<>(0.0) : recompute_time<double>(plan, kinds_.kinds[k], layer);
+    work += (layer.total() + again) * ratio(d(kinds_.count(k, 0, all) + prediction_layers(k)));
+  }
   return work * ratio(d(plan.grad_accumulation) / plan.pp);
 }
 
@@ -191,7 +203,7 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   LayerTimes<N> layers;
   fill_layer_times<N>(plan, layers);
   StageTimes<N> stages;
-  fill_stage_times<N>(plan, pipeline_shape(kinds_, plan), layers, stages);
+  fill_stage_times<N>(plan, pipeline_shape(kinds_, plan), layers, stage_sends<N>(plan), stages);
   return step_time<N>(plan, stages, replica_traffic<N>(plan));
 }
 
@@ -229,7 +241,7 @@ void Estimator::add_overheads(const Plan& plan, TimeBreakdown<N>& time) const {
 }
 
 template <class N>
-void Estimator::add_pipeline(const Plan& plan, const LayerTimes<N>& layers, const StagePasses<N>& average,
+void Estimator::add_pipeline(const Plan& plan, const StageSends<N>& send, const StagePasses<N>& average,
                              StageTimes<N>& out) const {
   TimeBreakdown<N>& time = out.time;
   const auto plan_leaf = [](const char* what, std::int64_t value) { return leaf<N>(what, d(value), "plan"); };
@@ -250,9 +262,8 @@ void Estimator::add_pipeline(const Plan& plan, const LayerTimes<N>& layers, cons
     add(TimeTerm::kBubble, split_bubble<N>(plan, average));
   }
 
-  const GroupCost<N>& send = layers.send;
   const Seconds<N> sends =
-      call<PipelineSends>(PipelineSends::In<N>{stages, chunks, micro_batches, send.cost.total()});
+      call<PipelineSends>(PipelineSends::In<N>{stages, chunks, micro_batches, send.cost.cost.total()});
   TimeEntry<N>& entry = time[TimeTerm::kPipelineSends];
   entry.time += sends;
   if (plan.interleave > 1) {
@@ -264,7 +275,7 @@ void Estimator::add_pipeline(const Plan& plan, const LayerTimes<N>& layers, cons
   AxisCost<N>& axis = time.axis(Axis::kPipeline);
   const double pieces = value_of(chunks);
   const double count = 2 * pieces * (plan.grad_accumulation + (plan.pp - 1.0) / pieces);
-  axis = {send, Seconds<N>(N(0.0)), layers.sent, count};
+  axis = {send.cost, Seconds<N>(N(0.0)), send.bytes, count};
 }
 
 /// Idle time while the pipeline fills and drains, of the schedules whose ranks hold both ends of it.
@@ -287,7 +298,9 @@ template Seconds<double> Estimator::optimizer_time<double>(const Plan&) const;
 template Seconds<Traced> Estimator::optimizer_time<Traced>(const Plan&) const;
 template void Estimator::fill_layer_times<double>(const Plan&, LayerTimes<double>&) const;
 template void Estimator::fill_stage_times<double>(const Plan&, const PipelineShape&,
-                                                  const LayerTimes<double>&, StageTimes<double>&) const;
+                                                  const LayerTimes<double>&, const StageSends<double>&,
+                                                  StageTimes<double>&) const;
+template Estimator::StageSends<double> Estimator::stage_sends<double>(const Plan&) const;
 template TimeBreakdown<double> Estimator::step_time<double>(const Plan&, const StageTimes<double>&,
                                                             const ReplicaTraffic<double>&) const;
 

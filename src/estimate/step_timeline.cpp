@@ -92,7 +92,8 @@ std::vector<ChunkWork> Estimator::chunk_works(const Plan& plan, TimeBreakdown<>&
   const auto layers = static_cast<std::int64_t>(question_.model.layers.size());
   std::vector<ChunkWork> chunks(static_cast<std::size_t>(all_chunks(plan)));
   for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-    const LayerTime<double> l = layer_time<double>(plan, kinds_.kinds[k], rates, links_, time);
+    LayerTime<double> l = layer_time<double>(plan, kinds_.kinds[k], rates, links_, time);
+    l.recompute = recompute_time<double>(plan, kinds_.kinds[k], l);
     for (std::size_t c = 0; c < chunks.size(); ++c) {
       const LayerRange range = chunk_layers(layers, plan, static_cast<std::int64_t>(c));
       const LayerRange again = plan.recompute.whole_layers() ? recomputed_layers(plan, range) : range;

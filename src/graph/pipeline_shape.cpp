@@ -37,7 +37,9 @@ PipelineShape pipeline_shape(const LayerKinds& kinds, const Plan& plan) {
     shape.profile_of_chunk.push_back(static_cast<std::uint16_t>(found - shape.profiles.begin()));
   }
   for (int stage = 0; stage < plan.pp; ++stage) {
-    const bool seen = std::any_of(shape.stages.begin(), shape.stages.end(),
+    // Of alike stages the first has most in flight, but under ZB-V: there it may be any.
+    const bool seen = plan.schedule != Schedule::kZbV &&
+                      std::any_of(shape.stages.begin(), shape.stages.end(),
                                   [&](int other) { return alike_stages(plan, shape, other, stage); });
     if (!seen) shape.stages.push_back(stage);
   }

@@ -20,7 +20,7 @@ struct PipelineShape {
   std::vector<LayerRange> profiles;  // each the layers of the first chunk that has it
   std::vector<std::uint16_t> profile_of_chunk;
   /// Of the stages that hold alike chunks and neither end of the model, the first, and both ends: a later
-  /// stage has no more micro-batches in flight.
+  /// stage has no more micro-batches in flight. All of them under ZB-V, where it may.
   std::vector<int> stages;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "catalog/modules.h"
 #include "graph/placement.h"
 #include "graph/stages.h"
 
@@ -107,6 +108,43 @@ std::string zero_rule(const Framework& framework, const Plan& p) {
   return "the experts of a shard group do not divide their replicas";
 }
 
+/// Ways to deal layers to chunks of which those between the ends hold equally many, smaller largest chunks
+/// first.
+std::vector<Dealing> uneven_dealings(std::int64_t layers, std::int64_t chunks) {
+  std::vector<Dealing> found;
+  const std::int64_t between = chunks - 2;
+  if (between < 0) return found;
+  const auto add = [&](std::int64_t first, std::int64_t last, std::int64_t each, std::int64_t largest) {
+    found.push_back({static_cast<std::int16_t>(first), static_cast<std::int16_t>(last),
+                     static_cast<std::int16_t>(each), static_cast<std::int16_t>(largest)});
+  };
+  for (std::int64_t largest = 1; largest < layers; ++largest) {
+    for (std::int64_t each = between > 0 ? 1 : 0; each <= largest; ++each) {
+      const std::int64_t ends = layers - each * between;
+      if (ends < 2 || (between == 0 && each > 0)) break;
+      if (ends > 2 * largest) continue;
+      const std::int64_t least = std::max<std::int64_t>(1, ends - largest);
+      if (each == largest) {
+        for (std::int64_t first = least; first <= ends - least; ++first)
+          add(first, ends - first, each, largest);
+      } else if (ends > largest) {
+        add(largest, ends - largest, each, largest);
+        if (ends != 2 * largest) add(ends - largest, largest, each, largest);
+      }
+    }
+  }
+  return found;
+}
+
+/// Whether every chunk holds what it holds where all are dealt evenly.
+bool is_even(std::int64_t layers, std::int64_t chunks, const Dealing& dealing) {
+  if (dealing.first != even_share(layers, chunks, 0).count()) return false;
+  if (dealing.last != even_share(layers, chunks, chunks - 1).count()) return false;
+  // Those between are alike: they are what the even ones are if all of these are.
+  return chunks == 2 ||
+         even_share(layers, chunks, 1).count() == even_share(layers, chunks, chunks - 2).count();
+}
+
 }  // namespace
 
 const char* name(Constraint constraint) {
@@ -123,16 +161,33 @@ Plan with_state(Plan plan, const Plan& state) {
   return plan;
 }
 
-std::int32_t LayoutPlans::most_in_part(const Plan& pipeline) const {
-  const std::int64_t chunks = all_chunks(pipeline);
-  return std::max(0, static_cast<std::int32_t>((layers_in_part + chunks - 1) / chunks) - 1);
+Plan dealt(Plan plan, const Dealing& dealing) {
+  plan.first_layers = dealing.first;
+  plan.last_layers = dealing.last;
+  return plan;
 }
 
-std::int64_t LayoutPlans::count(const std::vector<Plan>& of_micro_batch) const {
-  std::int64_t recomputed = 0;
-  for (const Plan& p : of_micro_batch)
-    recomputed += static_cast<std::int64_t>(recomputes.size()) + most_in_part(p);
-  return recomputed * static_cast<std::int64_t>(states.size());
+RankLayers rank_layers(const Plan& plan, const Dealing& dealing) {
+  const std::int64_t each = dealing.between, first = dealing.even() ? each : dealing.first,
+                     last = dealing.even() ? each : dealing.last;
+  const std::int64_t before = first + (plan.pp - 2) * each;
+  if (plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe)
+    return {std::max(first + last, 2 * each), first + last, before};
+  const std::int64_t others = (plan.interleave - 1) * each;
+  return {others + std::max<std::int64_t>(dealing.largest, each), others + last, before};
+}
+
+std::int64_t LayoutPlans::count(const Pipeline& pipeline) const {
+  const auto ways = static_cast<std::int64_t>(pipeline.dealings->all.size());
+  const std::int64_t in_part = layers_in_part ? pipeline.dealings->largest - ways : 0;
+  return (ways * static_cast<std::int64_t>(recomputes.size()) + in_part) *
+         static_cast<std::int64_t>(states.size());
+}
+
+std::int64_t LayoutPlans::count(const std::vector<Pipeline>& of_micro_batch) const {
+  std::int64_t sum = 0;
+  for (const Pipeline& pipeline : of_micro_batch) sum += count(pipeline);
+  return sum;
 }
 
 std::int64_t LayoutPlans::count() const {
@@ -161,6 +216,37 @@ Space::Space(const Question& question)
   }
   std::sort(kv_heads_.begin(), kv_heads_.end());
   kv_heads_.erase(std::unique(kv_heads_.begin(), kv_heads_.end()), kv_heads_.end());
+  list_recomputes();
+  list_dealings();
+}
+
+void Space::list_recomputes() {
+  recomputes_ = {Recompute::kNone, Recompute::kSelective, Recompute::kFull};
+  // The closed forms of the paper know of no other module.
+  if (!question_.framework.engine.recomputed_modules || question_.activations == ActivationModel::kPaper)
+    return;
+  for (const std::uint8_t modules : module_sets(question_.model))
+    recomputes_.push_back(Recompute::of_modules(modules));
+}
+
+void Space::list_dealings() {
+  const auto most = static_cast<std::size_t>(layers_);
+  dealings_.resize(most + 1);
+  uneven_.resize(most + 1);
+  for (std::int64_t chunks = 1; chunks <= layers_; ++chunks) {
+    const auto at = static_cast<std::size_t>(chunks);
+    const auto largest = static_cast<std::int16_t>((layers_ + chunks - 1) / chunks);
+    const auto least = static_cast<std::int16_t>(layers_ / chunks);
+    dealings_[at] = {{{Plan::kEven, Plan::kEven, least, largest}}, largest};
+    std::vector<Dealing>& uneven = uneven_[at].all;
+    if (question_.framework.engine.uneven_ends) uneven = uneven_dealings(layers_, chunks);
+    for (const Dealing& dealing : uneven) {
+      uneven_[at].largest += dealing.largest;
+      if (is_even(layers_, chunks, dealing)) continue;
+      dealings_[at].all.push_back(dealing);
+      dealings_[at].largest += dealing.largest;
+    }
+  }
 }
 
 bool Space::kv_heads_allow(std::int64_t tp) const {
@@ -294,26 +380,32 @@ std::optional<Violation> Space::violation(const Plan& p) const {
   return v;
 }
 
-std::vector<Plan> Space::pipelines_of(const Plan& layout, const FixedAxes& fixed, std::int64_t micro_batches,
-                                      std::int32_t micro_batch) const {
+std::vector<Pipeline> Space::pipelines_of(const Plan& layout, const FixedAxes& fixed,
+                                          std::int64_t micro_batches, std::int32_t micro_batch) const {
   Plan p = layout;
   p.micro_batch = micro_batch;
   p.grad_accumulation = static_cast<std::int32_t>(micro_batches);
-  const auto interleaves =
-      choices(fixed.interleave, p.pp > 1 && layers_ % p.pp == 0 ? narrow(divisors(layers_ / p.pp))
-                                                                : std::vector<std::int32_t>{1});
+  std::vector<std::int32_t> all(p.pp > 1 ? static_cast<std::size_t>(layers_ / p.pp) : 1);
+  std::iota(all.begin(), all.end(), 1);
+  const auto interleaves = choices(fixed.interleave, std::move(all));
   // Who tells of interleaving has told the schedule.
   const bool interleaved = fixed.interleave && *fixed.interleave > 1;
   const auto schedules = interleaved && !fixed.schedule
                              ? std::vector<Schedule>{Schedule::kInterleaved}
                              : choices(fixed.schedule, question_.framework.engine.schedules);
-  std::vector<Plan> found;
+  std::vector<Pipeline> found;
   for (const auto interleave : interleaves) {
     if (!fixed.bounds_of(Degree::kInterleave).hold(interleave)) continue;
     p.interleave = interleave;
     for (const Schedule schedule : schedules) {
       p.schedule = schedule;
-      if (!first_broken(p)) found.push_back(p);
+      if (all_chunks(p) > layers_) continue;
+      const auto chunks = static_cast<std::size_t>(all_chunks(p));
+      if (!first_broken(p)) {
+        found.push_back({p, &dealings_[chunks]});
+      } else if (!uneven_[chunks].all.empty() && !first_broken(dealt(p, uneven_[chunks].all.front()))) {
+        found.push_back({p, &uneven_[chunks]});
+      }
     }
   }
   return found;
@@ -329,12 +421,20 @@ std::vector<Plan> Space::states_of(const Plan& layout, const FixedAxes& fixed) c
   }
   std::vector<Plan> found;
   Plan p = layout;
-  p.offload = fixed.offload.value_or(0);
+  std::vector<std::uint8_t> offloads{0};
+  // What a host has no known room for is for who asks for it.
+  if (question_.cluster.host_memory && question_.cluster.device.pcie_bandwidth) {
+    for (std::uint8_t offload = 1; offload < 1U << kOffloadCount; ++offload) offloads.push_back(offload);
+  }
   for (const auto stage : choices(fixed.zero_stage, std::vector<std::int8_t>{0, 1, 2, 3})) {
     p.zero_stage = stage;
     for (const auto group : choices(fixed.shard_group, groups)) {
+      if (group > 0 && !fixed.shard_group && stage < question_.framework.engine.shard_groups_from) continue;
       p.shard_group = group;
-      if (state_allowed(p)) found.push_back(p);
+      for (const auto offload : choices(fixed.offload, offloads)) {
+        p.offload = offload;
+        if (state_allowed(p)) found.push_back(p);
+      }
     }
   }
   return found;
@@ -363,38 +463,96 @@ LayoutPlans Space::plans_of(const Plan& layout, const FixedAxes& fixed) const {
     auto pipelines = pipelines_of(legal, fixed, own / micro_batch, micro_batch);
     if (!pipelines.empty()) plans.pipelines.push_back(std::move(pipelines));
   }
-  plans.recomputes = choices(
-      fixed.recompute, std::vector<Recompute>{Recompute::kNone, Recompute::kSelective, Recompute::kFull});
-  if (!fixed.recompute && question_.framework.engine.recomputed_layers) plans.layers_in_part = layers_;
+  plans.recomputes = choices(fixed.recompute, recomputes_);
+  plans.layers_in_part = !fixed.recompute && question_.framework.engine.recomputed_layers;
   return plans;
+}
+
+Plan LayoutPlans::plan(std::int64_t i) const {
+  const auto kept = static_cast<std::int64_t>(states.size());
+  for (const auto& of_micro_batch : pipelines) {
+    const std::int64_t here = count(of_micro_batch);
+    if (i >= here) {
+      i -= here;
+      continue;
+    }
+    const Plan& state = states[static_cast<std::size_t>(i % kept)];
+    i /= kept;
+    for (const Pipeline& pipeline : of_micro_batch) {
+      const std::vector<Dealing>& dealings = pipeline.dealings->all;
+      const auto ways = static_cast<std::int64_t>(dealings.size());
+      const std::int64_t whole = ways * static_cast<std::int64_t>(recomputes.size());
+      Plan plan = pipeline.plan;
+      if (i < whole) {
+        plan = dealt(plan, dealings[static_cast<std::size_t>(i % ways)]);
+        plan.recompute = recomputes[static_cast<std::size_t>(i / ways)];
+        return with_state(plan, state);
+      }
+      i -= whole;
+      for (const Dealing& dealing : dealings) {
+        const std::int32_t parts = most_in_part(dealing);
+        if (i < parts) {
+          plan = dealt(plan, dealing);
+          plan.recompute = Recompute::block(static_cast<std::int32_t>(i) + 1);
+          return with_state(plan, state);
+        }
+        i -= parts;
+      }
+    }
+  }
+  return {};
 }
 
 std::int64_t Space::for_each_of(const Plan& layout, const FixedAxes& fixed,
                                 const std::function<void(const Plan&)>& visit) const {
   const LayoutPlans plans = plans_of(layout, fixed);
-  const auto each_state = [&](Plan p, const Recompute& recompute) {
-    p.recompute = recompute;
-    for (const Plan& state : plans.states) visit(with_state(p, state));
+  const auto each_state = [&](const Plan& plan) {
+    for (const Plan& state : plans.states) visit(with_state(plan, state));
   };
-  for (const auto& pipelines : plans.pipelines) {
-    for (const Recompute& recompute : plans.recomputes)
-      for (const Plan& p : pipelines) each_state(p, recompute);
-    for (const Plan& p : pipelines)
-      for (std::int32_t n = 1; n <= plans.most_in_part(p); ++n) each_state(p, Recompute::block(n));
+  for (const auto& of_micro_batch : plans.pipelines) {
+    for (const Pipeline& pipeline : of_micro_batch) {
+      Plan plan = pipeline.plan;
+      for (const Recompute& recompute : plans.recomputes) {
+        plan.recompute = recompute;
+        for (const Dealing& dealing : pipeline.dealings->all) each_state(dealt(plan, dealing));
+      }
+      for (const Dealing& dealing : pipeline.dealings->all) {
+        for (std::int32_t n = 1; n <= plans.most_in_part(dealing); ++n) {
+          plan.recompute = Recompute::block(n);
+          each_state(dealt(plan, dealing));
+        }
+      }
+    }
   }
   return plans.count();
+}
+
+void Space::for_some(const FixedAxes& fixed, std::int64_t of_each_layout,
+                     const std::function<void(const Plan&)>& visit) const {
+  for (const Plan& layout : layouts(fixed)) {
+    const LayoutPlans plans = plans_of(layout, fixed);
+    const std::int64_t all = plans.count(), some = std::min(all, of_each_layout);
+    for (std::int64_t i = 0; i < some; ++i) visit(plans.plan(i * all / some));
+  }
+}
+
+std::int64_t Space::count(const FixedAxes& fixed) const {
+  std::int64_t sum = 0;
+  for (const Plan& layout : layouts(fixed)) sum += plans_of(layout, fixed).count();
+  return sum;
 }
 
 std::vector<Plan> Space::layouts(const FixedAxes& fixed) const {
   std::vector<Plan> found;
   const std::int64_t gpus = question_.cluster.gpus;
   const auto degrees = narrow(divisors(gpus));
+  // Experts with tensor parallelism need sequence parallelism (megatron/core/model_parallel_config.py).
+  const bool keeps_whole_sequences = question_.framework.engine.whole_sequences && experts_ == 0;
   Plan p;
   for (const auto tp : choices(fixed.tp, degrees)) {
     if (tp < 1 || gpus % tp != 0 || !divides(tp, heads_) || !divides(tp, widths_) || !kv_heads_allow(tp))
       continue;
     p.tp = tp;
-    p.sequence_parallel = fixed.sequence_parallel.value_or(tp > 1);
     for (const auto cp : choices(fixed.cp, degrees)) {
       if (cp < 1 || (gpus / tp) % cp != 0) continue;
       p.cp = cp;
@@ -411,7 +569,12 @@ std::vector<Plan> Space::layouts(const FixedAxes& fixed) const {
               experts_ > 0 && tp > 1 ? std::vector<std::int32_t>{1, tp} : std::vector<std::int32_t>{1};
           for (const auto etp : choices(fixed.etp, expert_tensor)) {
             p.etp = etp;
-            if (within_bounds(fixed, p)) found.push_back(p);
+            if (!within_bounds(fixed, p)) continue;
+            p.sequence_parallel = fixed.sequence_parallel.value_or(tp > 1);
+            found.push_back(p);
+            if (!p.sequence_parallel || fixed.sequence_parallel || !keeps_whole_sequences) continue;
+            p.sequence_parallel = false;
+            found.push_back(p);
           }
         }
       }
@@ -421,9 +584,9 @@ std::vector<Plan> Space::layouts(const FixedAxes& fixed) const {
 }
 
 std::int64_t Space::for_each(const FixedAxes& fixed, const std::function<void(const Plan&)>& visit) const {
-  std::int64_t count = 0;
-  for (const Plan& layout : layouts(fixed)) count += for_each_of(layout, fixed, visit);
-  return count;
+  std::int64_t visited = 0;
+  for (const Plan& layout : layouts(fixed)) visited += for_each_of(layout, fixed, visit);
+  return visited;
 }
 
 }  // namespace shardplan

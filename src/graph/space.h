@@ -45,21 +45,52 @@ struct Violation {
   std::string where;     // "tensor parallelism 16 does not divide 40 heads", "stage 0"
 };
 
+/// How many layers the first and the last chunk of a pipeline hold, where they are told apart from the
+/// others; and the largest chunk.
+struct Dealing {
+  std::int16_t first = Plan::kEven, last = Plan::kEven;
+  std::int16_t between = 0;  // of each chunk between them; of the smallest where all are dealt evenly
+  std::int16_t largest = 0;
+  bool even() const { return first == Plan::kEven; }
+};
+/// All ways to deal the layers to so many chunks, those with smaller largest chunks first.
+struct Dealings {
+  std::vector<Dealing> all;
+  std::int64_t largest = 0;  // sum
+};
+
+/// A schedule and its interleaving, and how its chunks can be dealt.
+struct Pipeline {
+  Plan plan;  // evenly
+  const Dealings* dealings;
+};
+
 /// The legal plans of one layout, as what they are chosen from: any micro-batch's any pipeline, any of the
 /// recomputations it can have, any way to share and keep state. Every such choice is legal, so that they are
 /// counted without being visited.
 struct LayoutPlans {
   /// By micro-batch: plans of the layout that differ in schedule and interleaving. None is empty.
-  std::vector<std::vector<Plan>> pipelines;
+  std::vector<std::vector<Pipeline>> pipelines;
   std::vector<Recompute> recomputes;  // that every pipeline can have
-  std::int64_t layers_in_part = 0;    // of the model, where the first ones of each chunk may be; else 0
+  bool layers_in_part = false;        // the first ones of each chunk may be
   std::vector<Plan> states;           // ZeRO stage, shard group and offload; nothing else is read
 
   /// Largest N of Recompute::block(N) that recomputes less than all layers of the pipeline.
-  std::int32_t most_in_part(const Plan& pipeline) const;
-  std::int64_t count(const std::vector<Plan>& of_micro_batch) const;
+  std::int32_t most_in_part(const Dealing& dealing) const { return layers_in_part ? dealing.largest - 1 : 0; }
+  std::int64_t count(const Pipeline& pipeline) const;
+  std::int64_t count(const std::vector<Pipeline>& of_micro_batch) const;
   std::int64_t count() const;
+  /// The i-th of them, in the order of Space::for_each_of.
+  Plan plan(std::int64_t i) const;
 };
+/// A plan with a pipeline's layers dealt in one way.
+Plan dealt(Plan plan, const Dealing& dealing);
+/// Of the ranks of a dealt pipeline, at the least: layers of the fullest and of the last one, and of the
+/// first chunks of those before the last.
+struct RankLayers {
+  std::int64_t fullest = 0, last = 0, before = 0;
+};
+RankLayers rank_layers(const Plan& plan, const Dealing& dealing);
 /// A plan with another's ZeRO stage, shard group and offload.
 Plan with_state(Plan plan, const Plan& state);
 
@@ -71,17 +102,22 @@ class Space {
   std::optional<Constraint> first_broken(const Plan& plan) const;
   /// The same with the numbers, for people.
   std::optional<Violation> violation(const Plan& plan) const;
-  /// The group sizes (tp, cp, pp, dp, ep, etp) that agree with `fixed` and may have legal plans, in
-  /// increasing order.
+  /// The group sizes (tp, cp, pp, dp, ep, etp), with sequence parallelism and without, that agree with
+  /// `fixed` and may have legal plans, in increasing order.
   std::vector<Plan> layouts(const FixedAxes& fixed) const;
   /// The plans of one of them.
   LayoutPlans plans_of(const Plan& layout, const FixedAxes& fixed) const;
-  /// Visits every legal plan of one of them, each once; micro-batch, recomputation, pipeline, state turn
-  /// faster in that order. Returns how many.
+  /// Visits every legal plan of one of them, each once; micro-batch, pipeline, recomputation, dealing, state
+  /// turn faster in that order. Returns how many.
   std::int64_t for_each_of(const Plan& layout, const FixedAxes& fixed,
                            const std::function<void(const Plan&)>& visit) const;
   /// Visits every legal plan that agrees with `fixed`, each once, layout by layout.
   std::int64_t for_each(const FixedAxes& fixed, const std::function<void(const Plan&)>& visit) const;
+  /// Visits so many plans of each layout, evenly spread; all where it has no more.
+  void for_some(const FixedAxes& fixed, std::int64_t of_each_layout,
+                const std::function<void(const Plan&)>& visit) const;
+  /// How many plans are legal.
+  std::int64_t count(const FixedAxes& fixed) const;
 
  private:
   bool kv_heads_allow(std::int64_t tp) const;
@@ -92,8 +128,10 @@ class Space {
   bool shard_group_allowed(const Plan& plan) const;
   /// The framework can keep in the host's memory what is to be kept there.
   bool offload_allowed(const Plan& plan) const;
-  std::vector<Plan> pipelines_of(const Plan& layout, const FixedAxes& fixed, std::int64_t micro_batches,
-                                 std::int32_t micro_batch) const;
+  std::vector<Pipeline> pipelines_of(const Plan& layout, const FixedAxes& fixed, std::int64_t micro_batches,
+                                     std::int32_t micro_batch) const;
+  void list_recomputes();
+  void list_dealings();
   std::vector<Plan> states_of(const Plan& layout, const FixedAxes& fixed) const;
 
   const Question& question_;
@@ -103,6 +141,9 @@ class Space {
   std::int64_t experts_ = 0;  // of expert counts, 0 = dense model
   std::int64_t expert_widths_ = 0;
   std::vector<std::int64_t> kv_heads_;  // distinct counts
+  std::vector<Recompute> recomputes_;
+  // By chunks: all dealings, and those without the even one, for pipelines that may not have it.
+  std::vector<Dealings> dealings_, uneven_;
 };
 
 /// All divisors of n, increasing.

@@ -9,6 +9,7 @@
 #include "import/collective_tables.h"
 #include "import/corpus.h"
 #include "import/evidence.h"
+#include "import/framework_engine.h"
 #include "import/json_node.h"
 #include "import/json_text.h"
 #include "import/sourced_json.h"
@@ -366,26 +367,6 @@ Framework::HostOffload read_offload(const JsonNode& node, const Sources& sources
   if (const JsonNode can = node.find("parameters")) offload.parameters = can.boolean();
   if (const JsonNode only = node.find("only_with_parameters")) offload.only_with_parameters = only.boolean();
   return offload;
-}
-
-Framework::Engine read_engine(const JsonNode& node, const Sources& sources) {
-  node.allow_only({"schedules", "schedules_source", "shard_groups", "recomputed_layers"});
-  Framework::Engine engine;
-  engine.schedules.clear();
-  for (const JsonNode& item : node.at("schedules").items()) {
-    const auto schedule = schedule_named(item.text());
-    if (!schedule) {
-      item.fail("unknown_name", "no schedule of this name",
-                "gpipe, 1f1b, interleaved, zb-h1, zb-v or dualpipe");
-      continue;
-    }
-    engine.schedules.push_back(*schedule);
-  }
-  engine.schedules_source = read_source_id(node.at("schedules_source"), sources);
-  if (const JsonNode id = node.find("shard_groups")) engine.shard_groups = read_source_id(id, sources);
-  if (const JsonNode id = node.find("recomputed_layers"))
-    engine.recomputed_layers = read_source_id(id, sources);
-  return engine;
 }
 
 void read_quantized_bases(const JsonNode& root, Catalog& catalog) {

@@ -212,6 +212,14 @@ Result<Question> bounded_question(QuestionSpec spec, const PlanSpec& told, const
   const auto notes = read_bounds(told.bounds, question.value().fixed);
   if (!notes) return notes.error();
   question.value().notes.insert(question->notes.end(), notes->begin(), notes->end());
+  const Result<const Framework*> framework = find_framework(catalog, question->framework.name, "--framework");
+  if (framework && told.whole_space) {
+    question.value().framework.engine = (*framework)->engine;
+  } else if (framework && (*framework)->engine.uneven_ends) {
+    question.value().assumed.emplace_back(
+        "searched: stages of equally many layers, core attention or whole layers run again, sequence "
+        "parallelism wherever there is tensor parallelism (--whole-space for all others)");
+  }
   return question;
 }
 

@@ -40,6 +40,9 @@ struct PlanSpec {
   std::optional<std::string> fix;
   BoundTexts bounds;
   ObjectiveTexts objective;
+  /// All that the framework's engine can do: uneven first and last stages, any modules run again, tensor
+  /// parallelism without sequence parallelism. Else the usual plans.
+  bool whole_space = false;
 };
 
 struct PlanQuestion {

@@ -91,6 +91,11 @@ void read_framework(FlagReader& flags, const Catalog& catalog, Question& q) {
   const auto found = find_framework(catalog, told.value_or(kDefaultFramework), "--framework");
   if (!found) return flags.fail(found.error());
   q.framework = **found;
+  // What multiplies the space a thousandfold for a percent is for who asks for it (plan_question.cpp).
+  Framework::Engine& engine = q.framework.engine;
+  engine.recomputed_modules.reset();
+  engine.whole_sequences.reset();
+  engine.uneven_ends.reset();
   const StateBytes& state = q.framework.state[static_cast<std::size_t>(q.workload.optimizer)];
   if (!told) {
     q.assumed.push_back("framework " + q.framework.name + ": " + format_number(state.total().raw()) +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "catalog/modules.h"
 #include "import/defaults.h"
 #include "import/json_text.h"
 #include "import/question_options.h"
@@ -48,28 +49,6 @@ std::optional<Recompute> read_recompute(FlagReader& flags) {
                   : "one of " + expected + ", full:N, uniform:N; module names can be joined by commas",
              nearest_name(wrong, names));
   return std::nullopt;
-}
-
-bool has_module(const Model& model, Module module) {
-  return std::any_of(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
-    const auto* moe = std::get_if<MoeMlp>(&layer.mlp);
-    switch (module) {
-      case Module::kLayerNorm:
-        return true;
-      case Module::kMlaUpProjection:
-        return std::holds_alternative<LatentAttention>(layer.mixer);
-      case Module::kMlp:
-        return std::holds_alternative<DenseMlp>(layer.mlp);
-      case Module::kMoe:
-      case Module::kMoeActivation:
-        return moe != nullptr;
-      case Module::kSharedExperts:
-        return moe != nullptr && moe->shared_width > 0;
-      case Module::kCoreAttention:
-        break;
-    }
-    return true;
-  });
 }
 
 void check_schedule(FlagReader& flags, const FixedAxes& axes) {

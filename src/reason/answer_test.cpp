@@ -178,7 +178,7 @@ TEST(Axes, ForcingAnUnusedAxisIsNeverFaster) {
   const Asked asked(gpt175("64"));
   FixedAxes fixed;
   fixed.tp = 2;
-  const auto forced = search(asked.estimator, fixed, 0);
+  const auto forced = search(asked.estimator, fixed);
   EXPECT_FALSE(better(*forced.best, *asked.answer.result.best));
   EXPECT_THAT(asked.answer.not_used,
               Contains(testing::AllOf(Field(&UnusedAxis::axis, "ep"),
@@ -198,7 +198,7 @@ TEST(Thresholds, NearestFirstAndTheAnswerChangesThere) {
     Question q = asked.question;
     q.cluster.tiers.back().bandwidth.value = bytes_per_s(t.threshold);
     const Estimator estimator(q);
-    const SearchResult there = search(estimator, q.fixed, 0);
+    const SearchResult there = search(estimator, q.fixed);
     EXPECT_NE(there.best->plan.dp, asked.answer.result.best->plan.dp);
     checked = true;
   }
@@ -211,7 +211,7 @@ TEST(Thresholds, OfMemoryAreExact) {
   const auto plan_at = [&](double hbm) {
     Question q = asked.question;
     q.cluster.device.memory_reported.value = bytes(hbm);
-    const auto best = search(Estimator(q), q.fixed, 0).best;
+    const auto best = search(Estimator(q), q.fixed).best;
     return best ? std::optional<Plan>(best->plan) : std::nullopt;
   };
   const auto same = [&](const std::optional<Plan>& p) {
@@ -242,7 +242,7 @@ TEST(Thresholds, OfGpusIsTheCountBelowWhichNothingFits) {
   const auto fits = [&](std::int64_t gpus) {
     Question q = asked.question;
     q.cluster.gpus = gpus;
-    return search(Estimator(q), q.fixed, 0).best.has_value();
+    return search(Estimator(q), q.fixed).best.has_value();
   };
   // Seven GPUs divide nothing of the model: they hold less than four do.
   ASSERT_FALSE(fits(7));

@@ -88,18 +88,6 @@ std::string largest_growth(const Estimate& from, const Estimate& to) {
   return std::string(", mostly ") + name(static_cast<TimeTerm>(grown)) + " (+" + format(seconds(most)) + ")";
 }
 
-/// The plan with the axis that comes closest to fitting, where none does.
-std::optional<NearestMiss> closest_with(const Estimator& estimator, FixedAxes fixed, Axis axis) {
-  std::optional<NearestMiss> closest;
-  for (const std::int64_t n : divisors(estimator.question().cluster.gpus)) {
-    if (n == 1) continue;
-    fixed.told(degree_of(axis)) = static_cast<std::int32_t>(n);
-    const auto miss = fastest(estimator, fixed).census.nearest_miss;
-    if (miss && (!closest || miss->shortfall < closest->shortfall)) closest = miss;
-  }
-  return closest;
-}
-
 std::string illegal_reason(const Estimator& estimator, Plan plan, Axis axis) {
   const std::int64_t gpus = estimator.question().cluster.gpus;
   if (gpus == 1) return "there is one GPU";
@@ -115,17 +103,15 @@ std::string unused_reason(const Estimator& estimator, const FixedAxes& fixed, Ax
   if (fixed.told(degree_of(axis))) return "told to be 1";
   if (fixed.bounds_of(degree_of(axis)).most == 1) return "bounded to 1";
   const Estimate& best = *result.best;
-  const auto with = std::find_if(result.leaders.begin(), result.leaders.end(),
-                                 [&](const Plan& leader) { return degree(leader, axis) > 1; });
-  if (with != result.leaders.end()) {
-    int stage = 0;
-    const MemoryBreakdown<> memory = estimator.fullest_memory<double>(*with, stage);
-    const Estimate forced = estimator.complete(*with, memory, stage);
-    return "the best plan with it, " + canonical(*with) + ", takes " + format(forced.step) + ", " +
-           format_number(per_sequence(forced) / per_sequence(best)) + " x the time" +
-           largest_growth(best, forced);
+  FixedAxes used = fixed;
+  used.bounds_of(degree_of(axis)).least = std::max(2, fixed.bounds_of(degree_of(axis)).least);
+  const SearchResult with = fastest(estimator, used);
+  if (with.best) {
+    return "the best plan with it, " + canonical(with.best->plan) + ", takes " + format(with.best->step) +
+           ", " + format_number(per_sequence(*with.best) / per_sequence(best)) + " x the time" +
+           largest_growth(best, *with.best);
   }
-  if (const auto miss = closest_with(estimator, fixed, axis)) {
+  if (const auto& miss = with.census.nearest_miss) {
     return "no plan with it fits; the closest, " + canonical(miss->plan) + ", is " + format(miss->shortfall) +
            " too large";
   }

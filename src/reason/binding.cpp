@@ -52,21 +52,13 @@ BindingConstraint of_nearest_miss(const NearestMiss& miss, Bytes<> usable) {
           miss.memory.total().raw(), usable.raw(), "bytes"};
 }
 
-/// Of the plans that fit the devices, the one that asks least of a host.
-BindingConstraint of_host(const Estimator& estimator, const FixedAxes& fixed) {
+BindingConstraint of_host(const Estimator& estimator, const HostMiss& least) {
   const Bytes<> has = estimator.question().cluster.host_memory->value;
-  std::optional<std::pair<Bytes<>, Plan>> least;
-  estimator.space().for_each(fixed, [&](const Plan& plan) {
-    int stage = 0;
-    if (estimator.broken_memory(estimator.fullest_memory<double>(plan, stage))) return;
-    const Bytes<> need = estimator.host_need(plan);
-    if (!least || need < least->first) least = {need, plan};
-  });
   return {"state",
-          "state binds: of the plans that fit the GPUs, " + canonical(least->second) +
-              " keeps the least on a host: " + format(least->first) + " for a node, whose host has " +
+          "state binds: of the plans that fit the GPUs, " + canonical(least.plan) +
+              " keeps the least on a host: " + format(least.need) + " for a node, whose host has " +
               format(has),
-          least->first.raw(), has.raw(), "bytes"};
+          least.need.raw(), has.raw(), "bytes"};
 }
 
 }  // namespace
@@ -87,8 +79,7 @@ BindingConstraint binding_constraint(const Estimator& estimator, const FixedAxes
   if (result.best) return of_time(*result.best, estimator.question().cluster);
   const Floor floor = state_floor(estimator);
   if (!floor.feasible) return of_floor(estimator, floor);
-  if (result.census.rejected[static_cast<std::size_t>(Constraint::kHostMemory)] > 0)
-    return of_host(estimator, fixed);
+  if (result.census.nearest_host) return of_host(estimator, *result.census.nearest_host);
   if (result.census.nearest_miss) {
     return of_nearest_miss(*result.census.nearest_miss, estimator.usable<double>());
   }

@@ -100,7 +100,7 @@ MemoryAnswer memory_answer(const Estimator& estimator, const Plan& plan, const F
   }
   if (suggest > 0) {
     answer.suggested = true;
-    answer.suggestions = search(estimator, fixed, suggest - 1);
+    answer.suggestions = search(estimator, fixed, SearchOptions{.runners_up = suggest - 1});
     answer.suggestion_memory = memory_accounts(estimator, answer.suggestions);
   }
   return answer;

@@ -8,15 +8,6 @@
 namespace shardplan {
 namespace {
 
-/// The best plan alone is found sooner than all that a search keeps; where nothing fits, the census says why.
-SearchResult best_or_census(const Estimator& estimator, const FixedAxes& fixed) {
-  if (state_floor(estimator).feasible) {
-    SearchResult best = fastest(estimator, fixed);
-    if (best.best || best.census.considered == 0) return best;
-  }
-  return search(estimator, fixed);
-}
-
 void judge(const Question& q, const Evidence& evidence, SweepRow& row) {
   const Estimate& best = *row.best;
   const AnswerBands bands = answer_bands(q, &best.plan, evidence);
@@ -34,7 +25,7 @@ SweepRow sweep_row(const Result<Question>& question, const Evidence& evidence) {
   }
   const Estimator estimator(*question);
   const FixedAxes& fixed = question->fixed;
-  SearchResult result = best_or_census(estimator, fixed);
+  SearchResult result = search(estimator, fixed, SearchOptions{.runners_up = 0, .threads = 1});
   if (result.census.considered == 0) {
     if (const auto illegal = why_illegal(estimator.question(), fixed)) {
       row.error = illegal_plan(*illegal);

@@ -101,14 +101,18 @@ std::string runner_lines(const Answer& a) {
   return table.empty() ? "  no other layout fits\n" : table.text();
 }
 
-std::string census_lines(const Census& c, const SearchTime& time) {
-  std::string text = "searched " + count(c.considered) + " legal plans in " + format(seconds(time.seconds)) +
-                     ": the memory or step time of " + count(c.judged()) + " was worked out, " +
-                     count(c.feasible) + " fit\n";
+std::string census_lines(const SearchResult& result, const SearchTime& time) {
+  const Census& c = result.census;
+  std::string text = result.stopped
+                         ? "stopped before its end: better plans may be among those that were not searched\n"
+                         : "";
+  text += "searched " + count(c.considered) + " legal plans in " + format(seconds(time.seconds)) +
+          ": the memory or step time of " + count(c.judged()) + " was worked out, " + count(c.feasible) +
+          " fit\n";
   Table table;
   // Why the best plan is the optimum of the model although not every plan was looked at.
   if (c.slower > 0)
-    table.row({"excluded: slower", count(c.slower), "take longer than the best of their layout, by a bound"});
+    table.row({"excluded: slower", count(c.slower), "take longer than the best plans, by a bound"});
   if (c.larger > 0)
     table.row({"excluded: larger", count(c.larger), "do not fit, by a bound on what they keep at the least"});
   for (int i = 0; i < kConstraintCount; ++i) {
@@ -215,7 +219,7 @@ std::string plan_text(const Question& q, const Answer& a, const SearchTime& time
     text = "no plan fits: " + q.model.name + " on " + count(q.cluster.gpus) + " x " + q.cluster.device.name +
            "\n" + a.binding.statement + "\n";
   }
-  return text + "\n" + census_lines(a.result.census, time) + finding_lines(a) + assumed_lines(q);
+  return text + "\n" + census_lines(a.result, time) + finding_lines(a) + assumed_lines(q);
 }
 
 Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time) {
@@ -232,6 +236,7 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   }
   json["census"] = census_json(census);
   json["search"] = {{"plans", census.considered},
+                    {"stopped", a.result.stopped},
                     {"judged", census.judged()},
                     {"time_s", time.seconds},
                     {"plans_per_s", static_cast<double>(census.judged()) / std::max(time.seconds, 1e-9)}};

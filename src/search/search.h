@@ -1,13 +1,19 @@
-// The search: of every legal plan that no bound shows to be slower, memory and step time; the fastest kept,
-// and a census of why the others fell. What it returns is the optimum of the model.
+// The search: every legal plan is counted, those that no bound shows to be slower or too large are worked
+// out, the fastest are kept, and a census says why the others fell. What it returns is the optimum of the
+// model, the same on any number of threads.
 //
 //   SearchResult r = search(estimator, fixed);   // r.best, r.runners_up, r.census
+//
+// Layouts (degrees) are taken in the order of what none of their plans undercuts, some at a time; those whose
+// bound is above the slowest plan that is still wanted are not looked into.
 //
 // No arithmetic about GPUs here: that is estimate/. No clock either: callers time it.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -24,48 +30,82 @@ struct NearestMiss {
   Bytes<> shortfall;
 };
 
+/// A plan that fits the devices, and what it keeps on a host that has less.
+struct HostMiss {
+  Plan plan;
+  Bytes<> need;
+};
+
 /// What became of the legal plans: considered = judged() + slower + larger, judged() = feasible + rejected.
 struct Census {
   std::int64_t considered = 0;  // legal plans
   // Not judged, as a bound excludes them all at once:
-  std::int64_t slower = 0;  // each takes longer than the best plan of its layout, whether it fits or not
+  std::int64_t slower = 0;  // each takes longer than the best plans, whether it fits or not
   std::int64_t larger = 0;  // none fits, as what it keeps at the least is too large
   std::int64_t feasible = 0;
   std::int64_t judged() const { return considered - slower - larger; }
   std::array<std::int64_t, kConstraintCount>
       rejected{};  // each plan once, under the first memory constraint it fails
+  /// Of all plans where none fits, else of those that were judged.
   std::optional<NearestMiss> nearest_miss;
+  /// Of those that fit the devices but not the hosts, the one that asks least of a host.
+  std::optional<HostMiss> nearest_host;
 };
 
 struct SearchResult {
   std::optional<Estimate> best;
   /// The best plan of each other layout (degrees), fastest first.
   std::vector<Estimate> runners_up;
-  /// The best plan of every layout that has one, fastest first.
-  std::vector<Plan> leaders;
   Census census;
+  bool stopped = false;  // before its end: what it holds is of the layouts that were searched
 };
 
-/// Faster per sequence first; then more headroom; then the smaller plan. Total and deterministic.
+/// Faster per sequence first; then more headroom; then less traffic felt; then the smaller plan. Total and
+/// deterministic.
 bool better(const Estimate& a, const Estimate& b);
 
-SearchResult search(const Estimator& estimator, const FixedAxes& fixed, std::size_t runners_up = 3);
+/// Who watches a search from another thread, and may stop it.
+struct SearchWatch {
+  std::atomic<std::int64_t> layouts = 0;   // to be searched, unless a bound excludes them
+  std::atomic<std::int64_t> searched = 0;  // of them
+  std::atomic<bool> stop = false;
+};
+
+struct SearchOptions {
+  std::size_t runners_up = 3;
+  /// A legal plan that may be near the best, as a neighbouring question's is: what it reaches excludes
+  /// others.
+  std::optional<Plan> known = std::nullopt;
+  /// Seconds a sequence: what takes longer is not looked for.
+  double slowest = std::numeric_limits<double>::infinity();
+  unsigned threads = 0;  // 0 = as many as the machine has
+  SearchWatch* watch = nullptr;
+};
 
 /// A layout that has plans, and what none of them undercuts.
 struct BoundedLayout {
   double per_sequence = 0;  // seconds
   Plan layout;
+  std::int64_t plans = 0;  // legal ones
 };
 /// All layouts, the least bound first. Memory plays no part: one list serves devices of every memory.
-std::vector<BoundedLayout> bounded_layouts(const Estimator& estimator, const FixedAxes& fixed);
+std::vector<BoundedLayout> bounded_layouts(const Estimator& estimator, const FixedAxes& fixed,
+                                           unsigned threads = 0);
 
-/// The same best plan and nothing else: no other layout is followed to its own best, and the census counts
-/// only what was looked at, which depends on the threads; that it is empty says that no plan is legal.
-/// `known`: a plan that may be near the best, as a neighbouring question's is.
-SearchResult fastest(const Estimator& estimator, const FixedAxes& fixed,
-                     const std::vector<BoundedLayout>& layouts,
-                     const std::optional<Plan>& known = std::nullopt);
-SearchResult fastest(const Estimator& estimator, const FixedAxes& fixed,
-                     const std::optional<Plan>& known = std::nullopt);
+SearchResult search(const Estimator& estimator, const FixedAxes& fixed, const SearchOptions& options = {});
+/// The same over the layouts of `bounded_layouts`, or some of them.
+SearchResult search(const Estimator& estimator, const FixedAxes& fixed,
+                    const std::vector<BoundedLayout>& layouts, const SearchOptions& options = {});
+
+/// For who asks for the best plan alone.
+inline SearchResult fastest(const Estimator& estimator, const FixedAxes& fixed,
+                            const std::vector<BoundedLayout>& layouts,
+                            const std::optional<Plan>& known = std::nullopt) {
+  return search(estimator, fixed, layouts, SearchOptions{.runners_up = 0, .known = known});
+}
+inline SearchResult fastest(const Estimator& estimator, const FixedAxes& fixed,
+                            const std::optional<Plan>& known = std::nullopt) {
+  return search(estimator, fixed, SearchOptions{.runners_up = 0, .known = known});
+}
 
 }  // namespace shardplan

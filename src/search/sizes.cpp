@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "estimate/plan_evaluator.h"
 #include "estimate/run_totals.h"
 
 namespace shardplan {
@@ -59,49 +58,6 @@ double limit_of(ObjectiveKind kind, std::int64_t gpus, double best) {
   return best;
 }
 
-/// Whether some plan of a layout takes no longer, whatever its memory.
-class Within {
- public:
-  /// `limit`: seconds a sequence.
-  Within(const Estimator& estimator, const FixedAxes& fixed, double limit)
-      : space_(estimator.space()), fixed_(fixed), judge_(estimator), limit_(limit * kRounding) {}
-
-  bool operator()(const Plan& layout) {
-    const LayoutPlans plans = space_.plans_of(layout, fixed_);
-    return std::any_of(plans.pipelines.begin(), plans.pipelines.end(), [&](const auto& pipelines) {
-      const Plan& first = pipelines.front();
-      if (judge_.least_step_of_micro_batch(first).raw() > limit_ * sequences(first)) return false;
-      return std::any_of(pipelines.begin(), pipelines.end(),
-                         [&](const Plan& pipeline) { return any_recomputation(plans, pipeline); });
-    });
-  }
-
- private:
-  bool any_recomputation(const LayoutPlans& plans, Plan plan) {
-    for (const Recompute& recompute : plans.recomputes) {
-      plan.recompute = recompute;
-      if (any_state(plans, plan)) return true;
-    }
-    for (std::int32_t n = 1; n <= plans.most_in_part(plan); ++n) {
-      plan.recompute = Recompute::block(n);
-      if (any_state(plans, plan)) return true;
-    }
-    return false;
-  }
-  bool any_state(const LayoutPlans& plans, const Plan& plan) {
-    const double limit = limit_ * sequences(plan);
-    if (judge_.least_step(plan).raw() > limit) return false;
-    return std::any_of(plans.states.begin(), plans.states.end(), [&](const Plan& state) {
-      return judge_.time(with_state(plan, state)).total().raw() <= limit;
-    });
-  }
-
-  const Space& space_;
-  const FixedAxes& fixed_;
-  PlanEvaluator judge_;
-  double limit_;
-};
-
 class SizeScan {
  public:
   SizeScan(const GpuRange& range, const Objective& objective, const QuestionOfSize& question_of)
@@ -146,19 +102,13 @@ class SizeScan {
     const Question question = question_of_(gpus);
     const Estimator estimator(question);
     const double limit = std::min(in_time_, limit_of(objective_.kind, gpus, best_rank_));
-    std::vector<BoundedLayout> layouts = bounded_layouts(estimator, question.fixed);
-    if (limit < kNoLimit) {
-      Within within(estimator, question.fixed, limit);
-      std::erase_if(layouts, [&](const BoundedLayout& bounded) {
-        return bounded.per_sequence > limit * kRounding || !within(bounded.layout);
-      });
-      if (layouts.empty()) return false;
-    }
+    const SearchResult result = shardplan::search(
+        estimator, question.fixed, SearchOptions{.runners_up = 0, .slowest = limit * kRounding});
+    if (!result.best && limit < kNoLimit) return false;
     ++found_.census.searched;
-    const SearchResult result = fastest(estimator, question.fixed, layouts);
     if (result.best) {
       consider(gpus, *result.best);
-    } else if (!(limit < kNoLimit)) {
+    } else {
       ++found_.census.unfit;
     }
     return true;

@@ -110,7 +110,6 @@ void expect_not_worse(const Question& before, const Question& after, const char*
   ASSERT_TRUE(x.best.has_value()) << what;
   ASSERT_TRUE(y.best.has_value()) << what;
   EXPECT_LE(y.best->step.raw(), x.best->step.raw() * (1 + 1e-12)) << what;
-  EXPECT_GE(y.leaders.size(), x.leaders.size()) << what;
 }
 
 TEST(EstimatorProperty, MoreIsNeverWorse) {
@@ -141,7 +140,7 @@ TEST(EstimatorProperty, MoreIsNeverWorse) {
 TEST(EstimatorProperty, TheSearchKeepsTheFastestFeasiblePlan) {
   for (const Question& q : questions()) {
     const Estimator estimator(q);
-    const SearchResult result = search(estimator, {}, 5);
+    const SearchResult result = search(estimator, {}, SearchOptions{.runners_up = 5});
     ASSERT_TRUE(result.best.has_value());
     std::int64_t feasible = 0, rejected = 0;
     double fastest = result.best->step.raw();

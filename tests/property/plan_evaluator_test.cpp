@@ -27,11 +27,8 @@ Question asked(const char* model, const char* gpus, const char* framework) {
 /// Plans of every schedule, recomputation and offload that the question allows.
 std::vector<Plan> plans_of(const Estimator& estimator) {
   std::vector<Plan> plans;
-  std::size_t at = 0;
   const auto some = [&](const FixedAxes& fixed) {
-    estimator.space().for_each(fixed, [&](const Plan& p) {
-      if (at++ % 37 == 0) plans.push_back(p);
-    });
+    estimator.space().for_some(fixed, 11, [&](const Plan& p) { plans.push_back(p); });
   };
   some({});
   for (const Schedule schedule : {Schedule::kGpipe, Schedule::kZbH1, Schedule::kZbV, Schedule::kDualPipe}) {
@@ -53,13 +50,6 @@ std::vector<Plan> plans_of(const Estimator& estimator) {
   FixedAxes fixed;
   fixed.shard_group = 4;
   some(fixed);
-  const std::size_t even = plans.size();
-  for (std::size_t i = 0; i < even; i += 11) {
-    Plan p = plans[i];
-    p.first_layers = 3;
-    p.last_layers = 2;
-    if (!estimator.space().first_broken(p)) plans.push_back(p);
-  }
   return plans;
 }
 
@@ -92,12 +82,14 @@ TEST(PlanEvaluator, IsTheEstimatorForAHybridModel) {
 TEST(PlanEvaluator, IsTheEstimatorForOffload) { expect_same(asked("qwen3-30b-a3b", "32", "deepspeed")); }
 
 TEST(PlanEvaluator, FindsTheFullestOfAllStages) {
-  const Question q = asked("deepseek-v2-lite", "32", "megatron");
+  Question q = asked("deepseek-v2-lite", "32", "megatron");
+  q.framework.engine.schedules = {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
+                                  Schedule::kZbH1,  Schedule::kZbV,  Schedule::kDualPipe};
   const Estimator estimator(q);
   PlanEvaluator judge(estimator);
-  std::size_t at = 0, seen = 0;
-  estimator.space().for_each({}, [&](const Plan& p) {
-    if (p.pp == 1 || at++ % 41 != 0) return;
+  std::size_t seen = 0;
+  estimator.space().for_some({}, 7, [&](const Plan& p) {
+    if (p.pp == 1) return;
     ++seen;
     int stage = 0;
     const Bytes<> fullest = judge.fullest_memory(p, stage).total();

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "estimate/plan_evaluator.h"
@@ -18,10 +20,12 @@ namespace {
 
 struct Asked {
   const char *model, *gpu, *gpus, *sequence, *batch, *framework;
-  bool whole_engine = false;
+  /// Of the model, its first one and its last ones. Then all that an engine can have is searched, whichever
+  /// the catalog says of the framework; else the usual plans.
+  std::size_t layers = 0;
+  const char* host_memory = nullptr;
 };
 
-/// Some with all that an engine can have, whichever the catalog says of the framework.
 Question question(const Asked& asked) {
   QuestionSpec spec;
   spec.model = asked.model;
@@ -30,11 +34,16 @@ Question question(const Asked& asked) {
   spec.seq = asked.sequence;
   spec.global_batch = asked.batch;
   spec.framework = asked.framework;
+  if (asked.host_memory != nullptr) spec.host_memory = asked.host_memory;
   Question q = build_question(spec, catalog()).value();
-  if (!asked.whole_engine) return q;
-  q.framework.engine.schedules = {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
-                                  Schedule::kZbH1,  Schedule::kZbV,  Schedule::kDualPipe};
-  q.framework.engine.shard_groups = q.framework.engine.recomputed_layers = Source{};
+  if (asked.layers == 0) return q;
+  Framework::Engine& engine = q.framework.engine;
+  std::vector<Layer>& layers = q.model.layers;
+  layers.erase(layers.begin() + 1, layers.end() - static_cast<std::ptrdiff_t>(asked.layers - 1));
+  engine.schedules = {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
+                      Schedule::kZbH1,  Schedule::kZbV,  Schedule::kDualPipe};
+  engine.shard_groups = engine.recomputed_layers = engine.recomputed_modules = engine.whole_sequences =
+      engine.uneven_ends = Source{};
   return q;
 }
 
@@ -49,8 +58,11 @@ const std::vector<Asked> kAsked{
     {"gpt-oss-120b", "b200", "8", "8192", "16", "megatron"},
     {"llama3-8b", "h100-sxm", "1", "4096", "4", "fsdp"},
     {"llama3-8b", "l40s", "6", "2048", "12", "deepspeed"},
-    {"llama3-8b", "h100-sxm", "12", "4096", "24", "generic", true},
-    {"gpt-oss-120b", "h100-sxm", "16", "4096", "32", "megatron", true},
+    {"llama3-70b", "h100-sxm", "8", "4096", "8", "generic", 6},
+    {"gpt3-175b", "a100-40gb-sxm", "12", "2048", "12", "megatron", 5},
+    {"gpt3-175b", "a100-80gb-sxm", "64", "2048", "16", "megatron", 7},
+    {"deepseek-v3", "h100-sxm", "8", "4096", "4", "generic", 3},
+    {"gpt3-175b", "a100-40gb-sxm", "4", "2048", "8", "deepspeed", 4, "400"},
 };
 
 std::string said(const Asked& a) {
@@ -68,56 +80,132 @@ Plan layout_of(const Plan& p) {
   return layout;
 }
 
+struct EveryPlan {
+  std::int64_t plans = 0, fit = 0;
+  std::vector<Estimate> best;  // of each layout, best first
+};
+
+EveryPlan every_plan(const Estimator& estimator) {
+  EveryPlan every;
+  PlanEvaluator judge(estimator);
+  std::map<Plan, Estimate> best;
+  estimator.space().for_each({}, [&](const Plan& plan) {
+    ++every.plans;
+    int stage = 0;
+    Estimate e;
+    e.plan = plan;
+    e.usable = estimator.usable<double>();
+    e.memory = judge.fullest_memory(plan, stage);
+    if (estimator.broken_memory(plan, e.memory, e.usable)) return;
+    ++every.fit;
+    e.time = judge.time(plan);
+    const auto [at, first] = best.try_emplace(layout_of(plan), e);
+    if (!first && better(e, at->second)) at->second = e;
+  });
+  for (const auto& [layout, e] : best) every.best.push_back(e);
+  std::sort(every.best.begin(), every.best.end(),
+            [](const Estimate& a, const Estimate& b) { return better(a, b); });
+  return every;
+}
+
+/// The best plans that were found, and no others.
+void expect_first(const EveryPlan& every, const SearchResult& found, std::size_t wanted,
+                  const std::string& what) {
+  ASSERT_EQ(found.best.has_value(), !every.best.empty()) << what;
+  if (!found.best) return;
+  EXPECT_EQ(canonical(found.best->plan), canonical(every.best.front().plan)) << what;
+  ASSERT_EQ(found.runners_up.size() + 1, std::min(wanted, every.best.size())) << what;
+  for (std::size_t i = 0; i < found.runners_up.size(); ++i)
+    EXPECT_EQ(canonical(found.runners_up[i].plan), canonical(every.best[i + 1].plan)) << what;
+}
+
 TEST(Search, FindsWhatASearchOfEveryPlanFinds) {
   for (const Asked& asked : kAsked) {
     const Question q = question(asked);
     const Estimator estimator(q);
-    std::map<Plan, Estimate> best;  // by layout
-    std::int64_t plans = 0, fit = 0;
-    estimator.space().for_each({}, [&](const Plan& plan) {
-      ++plans;
-      const Outcome outcome = estimator.estimate(plan);
-      const Estimate* e = std::get_if<Estimate>(&outcome);
-      if (e == nullptr) return;
-      ++fit;
-      const auto [at, first] = best.try_emplace(layout_of(plan), *e);
-      if (!first && better(*e, at->second)) at->second = *e;
-    });
-    const SearchResult found = search(estimator, {}, 3);
-    EXPECT_EQ(found.census.considered, plans) << said(asked);
-    EXPECT_LE(found.census.feasible, fit) << said(asked);
-    const std::int64_t rejected =
-        std::accumulate(found.census.rejected.begin(), found.census.rejected.end(), std::int64_t{0});
-    EXPECT_EQ(found.census.judged(), found.census.feasible + rejected) << said(asked);
-    ASSERT_EQ(found.leaders.size(), best.size()) << said(asked);
-    for (const Plan& leader : found.leaders)
-      EXPECT_EQ(canonical(leader), canonical(best.at(layout_of(leader)).plan)) << said(asked);
-    ASSERT_EQ(found.best.has_value(), fit > 0) << said(asked);
-    const SearchResult alone = fastest(estimator, {});
-    ASSERT_EQ(alone.best.has_value(), fit > 0) << said(asked);
-    if (!found.best) continue;
-    EXPECT_EQ(alone.best->plan, found.best->plan) << said(asked);
-    EXPECT_EQ(fastest(estimator, {}, found.leaders.back()).best->plan, found.best->plan) << said(asked);
+    const EveryPlan every = every_plan(estimator);
+    constexpr std::size_t kAll = 100'000;
+    for (const std::size_t runners_up : {std::size_t{0}, std::size_t{3}, kAll}) {
+      const SearchResult found = search(estimator, {}, SearchOptions{.runners_up = runners_up});
+      expect_first(every, found, runners_up + 1, said(asked));
+      EXPECT_EQ(found.census.considered, every.plans) << said(asked);
+      EXPECT_LE(found.census.feasible, every.fit) << said(asked);
+      const std::int64_t rejected =
+          std::accumulate(found.census.rejected.begin(), found.census.rejected.end(), std::int64_t{0});
+      EXPECT_EQ(found.census.judged(), found.census.feasible + rejected) << said(asked);
+    }
+    if (every.best.empty()) continue;
+    const SearchResult near = fastest(estimator, {}, every.best.back().plan);
+    EXPECT_EQ(near.best->plan, every.best.front().plan) << said(asked);
   }
+}
+
+TEST(Search, IsTheSameOnAnyNumberOfThreads) {
+  for (const Asked& asked : kAsked) {
+    const Question q = question(asked);
+    const Estimator estimator(q);
+    const SearchResult one = search(estimator, {}, SearchOptions{.threads = 1});
+    for (const unsigned threads : {2U, 3U, 8U}) {
+      const SearchResult several = search(estimator, {}, SearchOptions{.threads = threads});
+      ASSERT_EQ(several.best.has_value(), one.best.has_value());
+      if (one.best) {
+        EXPECT_EQ(several.best->plan, one.best->plan) << said(asked);
+        EXPECT_EQ(several.best->step, one.best->step) << said(asked);
+      }
+      ASSERT_EQ(several.runners_up.size(), one.runners_up.size());
+      for (std::size_t i = 0; i < one.runners_up.size(); ++i)
+        EXPECT_EQ(several.runners_up[i].plan, one.runners_up[i].plan) << said(asked);
+      EXPECT_EQ(several.census.slower, one.census.slower) << said(asked);
+      EXPECT_EQ(several.census.larger, one.census.larger) << said(asked);
+      EXPECT_EQ(several.census.rejected, one.census.rejected) << said(asked);
+      ASSERT_EQ(several.census.nearest_miss.has_value(), one.census.nearest_miss.has_value());
+      if (one.census.nearest_miss) {
+        EXPECT_EQ(several.census.nearest_miss->plan, one.census.nearest_miss->plan) << said(asked);
+      }
+    }
+  }
+}
+
+TEST(Search, StopsWhenItIsTold) {
+  const Question q = question(kAsked[1]);
+  const Estimator estimator(q);
+  SearchWatch watch;
+  watch.stop = true;
+  const SearchResult stopped = search(estimator, {}, SearchOptions{.watch = &watch});
+  EXPECT_TRUE(stopped.stopped);
+  EXPECT_FALSE(stopped.best);
+  SearchWatch seen;
+  const SearchResult whole = search(estimator, {}, SearchOptions{.watch = &seen});
+  EXPECT_FALSE(whole.stopped);
+  EXPECT_GT(seen.searched.load(), 0);
+  EXPECT_LE(seen.searched.load(), seen.layouts.load());
 }
 
 TEST(Search, NamesTheNearestMissOfEveryPlan) {
   for (const Asked& asked : {Asked{"llama3-70b", "h100-sxm", "8", "8192", "16", "generic"},
-                             Asked{"gpt3-175b", "a100-40gb-sxm", "32", "2048", "32", "megatron"}}) {
+                             Asked{"gpt3-175b", "a100-40gb-sxm", "32", "2048", "32", "megatron"},
+                             Asked{"gpt3-175b", "a100-40gb-sxm", "2", "2048", "4", "megatron", 8}}) {
     const Question q = question(asked);
     const Estimator estimator(q);
+    PlanEvaluator judge(estimator);
     std::optional<Bytes<>> least;
     estimator.space().for_each({}, [&](const Plan& plan) {
       int stage = 0;
-      const Bytes<> total = estimator.fullest_memory<double>(plan, stage).total();
+      const Bytes<> total = judge.fullest_memory(plan, stage).total();
       if (!least || total < *least) least = total;
     });
-    const Census census = search(estimator, {}, 0).census;
+    const Census census = search(estimator, {}).census;
     ASSERT_EQ(census.feasible, 0) << said(asked);
     ASSERT_TRUE(census.nearest_miss) << said(asked);
     EXPECT_EQ(census.nearest_miss->memory.total(), *least) << said(asked);
     EXPECT_GT(census.larger, 0) << said(asked);
   }
+}
+
+std::size_t at_state(const std::vector<Plan>& states, const Plan& plan) {
+  const auto found = std::find_if(states.begin(), states.end(),
+                                  [&](const Plan& state) { return with_state(plan, state) == plan; });
+  return static_cast<std::size_t>(found - states.begin());
 }
 
 TEST(Search, NoBoundIsAboveAPlanItSpeaksFor) {
@@ -128,17 +216,37 @@ TEST(Search, NoBoundIsAboveAPlanItSpeaksFor) {
     constexpr double kRounding = 1 + 1e-9;
     for (const Plan& layout : estimator.space().layouts({})) {
       const LayoutPlans plans = estimator.space().plans_of(layout, {});
-      std::size_t at = 0;
-      estimator.space().for_each_of(layout, {}, [&](const Plan& plan) {
-        if (at++ % 53 != 0) return;
+      judge.turn_to_layout(layout, plans.states);
+      constexpr std::int64_t kOfEach = 400;
+      const std::int64_t all = plans.count(), some = std::min(all, kOfEach);
+      for (std::int64_t i = 0; i < some; ++i) {
+        const Plan plan = plans.plan(i * all / some);
+        const std::size_t state = at_state(plans.states, plan);
+        ASSERT_LT(state, plans.states.size());
         int stage = 0;
-        const double step = judge.time(plan).total().raw(),
-                     total = judge.fullest_memory(plan, stage).total().raw();
-        ASSERT_LE(judge.least_step_of_micro_batch(plan).raw(), step * kRounding) << canonical(plan);
-        ASSERT_LE(judge.least_step(plan).raw(), step * kRounding) << canonical(plan);
-        ASSERT_LE(judge.least_memory(plan, plans.states).raw(), total * kRounding) << canonical(plan);
-        ASSERT_LE(judge.least_memory_of_state(plan).raw(), total * kRounding) << canonical(plan);
-      });
+        const double step = judge.time(plan).total().raw() * kRounding,
+                     total = judge.fullest_memory(plan, stage).total().raw() * kRounding;
+        ASSERT_LE(judge.least_step_of_micro_batch(plan).raw(), step) << canonical(plan);
+        ASSERT_LE(judge.least_step_of_layers(plan).raw(), step) << canonical(plan);
+        ASSERT_LE(judge.least_step(plan).raw(), step) << canonical(plan);
+        ASSERT_LE(judge.least_step(plan, state).raw(), step) << canonical(plan);
+        ASSERT_LE(judge.least_memory(plan).raw(), total) << canonical(plan);
+        ASSERT_LE(judge.least_memory(plan, state).raw(), total) << canonical(plan);
+        ASSERT_LE(judge.least_memory_of_part(plan).raw(), total) << canonical(plan);
+        const bool in_part = plan.recompute.kind == Recompute::Kind::kBlock;
+        if (!in_part) {
+          ASSERT_LE(judge.least_memory_of_layers(plan).raw(), total) << canonical(plan);
+          ASSERT_LE(judge.least_memory_of_dealings(plan).raw(), total) << canonical(plan);
+        }
+        ASSERT_LE(judge.least_step_of_layers(plan).raw() + judge.least_replicas(plan).raw(), step)
+            << canonical(plan);
+        Plan more = plan;
+        more.recompute = Recompute::kFull;
+        ASSERT_LE(judge.least_memory_of_dealings(more).raw(), total) << canonical(plan);
+        if (!in_part) continue;
+        more.recompute = Recompute::block(plan.recompute.layers + 1);
+        ASSERT_LE(judge.least_memory_of_part(more).raw(), total) << canonical(plan);
+      }
     }
   }
 }
@@ -146,7 +254,8 @@ TEST(Search, NoBoundIsAboveAPlanItSpeaksFor) {
 // The space from its rules alone, axis by axis, without divisors and without the program's own legality.
 
 struct Shape {
-  int layers = 0, heads = 0, kv_heads = 0, width = 0, experts = 0, expert_width = 0;
+  int layers = 0, heads = 0, kv_heads = 0, width = 0, experts = 0, expert_width = 0, shared_width = 0;
+  bool latent = false;
 };
 
 Shape shape_of(const Model& m) {
@@ -157,33 +266,84 @@ Shape shape_of(const Model& m) {
       s.heads = static_cast<int>(a->heads);
       s.kv_heads = static_cast<int>(a->kv_heads);
     }
+    if (const auto* a = std::get_if<LatentAttention>(&layer.mixer)) {
+      s.heads = static_cast<int>(a->heads);
+      s.latent = true;
+    }
     if (const auto* d = std::get_if<DenseMlp>(&layer.mlp)) s.width = static_cast<int>(d->width);
     if (const auto* e = std::get_if<MoeMlp>(&layer.mlp)) {
       s.experts = static_cast<int>(e->experts);
       s.expert_width = static_cast<int>(e->width);
+      s.shared_width = static_cast<int>(e->shared_width);
     }
   }
   return s;
 }
 
-/// Ways to share state over the replicas.
-std::int64_t states(const Framework& f, Plan p) {
+/// Ways to keep parts of the state and the activations on the host.
+int offloads(const Question& q, int zero, int replicas) {
+  if (!q.cluster.host_memory) return 1;
+  const auto& host = q.framework.offload;
+  int ways = 1;  // nothing
+  if (host && !host->only_with_parameters) ++ways;
+  if (host && host->parameters && (zero == 3 || replicas == 1)) ++ways;
+  return ways * 2;  // each with the activations and without
+}
+
+/// Ways to share state over the replicas, and to keep it.
+std::int64_t states(const Question& q, Plan p) {
+  const Framework& f = q.framework;
   const int replicas = p.dp * p.cp, expert_replicas = replicas * p.tp / (p.ep * p.etp);
   std::int64_t count = 0;
   for (int zero = 0; zero < 4; ++zero) {
     if (!f.zero[static_cast<std::size_t>(zero)].allowed || (zero > 0 && replicas == 1)) continue;
-    ++count;
-    if (zero == 0 || !f.engine.shard_groups) continue;
+    count += offloads(q, zero, replicas);
+    if (zero == 0 || !f.engine.shard_groups || zero < f.engine.shard_groups_from) continue;
     p.zero_stage = static_cast<std::int8_t>(zero);
     for (p.shard_group = 2; p.shard_group < replicas; ++p.shard_group)
-      if (replicas % p.shard_group == 0 && expert_replicas % expert_shard_group(p).count == 0) ++count;
+      if (replicas % p.shard_group == 0 && expert_replicas % expert_shard_group(p).count == 0)
+        count += offloads(q, zero, replicas);
   }
   return count;
 }
 
-/// Micro-batches, schedules, interleavings and recomputations of a layout.
+/// Sets of a layer's parts that are run again, the empty one among them, and all of the layer.
+std::int64_t recomputations(const Question& q, const Shape& m) {
+  if (!q.framework.engine.recomputed_modules) return 3;
+  int parts = 2;  // core attention, norms
+  if (m.latent) ++parts;
+  if (m.width > 0) ++parts;
+  // Of the experts nothing, all, or any of the activation and the shared experts.
+  const int experts = m.experts == 0 ? 1 : 1 + (m.shared_width > 0 ? 4 : 2);
+  return (std::int64_t{1} << parts) * experts + 1;
+}
+
+/// Each way to deal the layers to chunks, as the layers of each.
+std::set<std::vector<int>> dealings(const Question& q, const Shape& m, int chunks, bool even) {
+  std::set<std::vector<int>> ways;
+  if (even) {
+    std::vector<int> chunk(static_cast<std::size_t>(chunks), m.layers / chunks);
+    for (int i = 0; i < m.layers % chunks; ++i) ++chunk[static_cast<std::size_t>(i)];
+    ways.insert(chunk);
+  }
+  if (!q.framework.engine.uneven_ends || chunks == 1) return ways;
+  for (int first = 1; first < m.layers; ++first) {
+    for (int last = 1; first + last <= m.layers; ++last) {
+      const int rest = m.layers - first - last, between = chunks - 2;
+      if (between == 0 ? rest != 0 : rest % between != 0 || rest == 0) continue;
+      std::vector<int> chunk(static_cast<std::size_t>(chunks), between == 0 ? 0 : rest / between);
+      chunk.front() = first;
+      chunk.back() = last;
+      ways.insert(chunk);
+    }
+  }
+  return ways;
+}
+
+/// Micro-batches, schedules, interleavings, dealings and recomputations of a layout.
 std::int64_t pipelines(const Question& q, const Shape& m, const Plan& p) {
   const int batch = static_cast<int>(q.workload.global_batch);
+  const std::int64_t whole = recomputations(q, m);
   std::int64_t count = 0;
   for (int micro = 1; micro * p.dp <= batch; ++micro) {
     if (batch % (micro * p.dp) != 0) continue;
@@ -195,11 +355,13 @@ std::int64_t pipelines(const Question& q, const Shape& m, const Plan& p) {
         if (schedule == Schedule::kDualPipe &&
             (p.pp % 2 != 0 || micro_batches % 2 != 0 || micro_batches < 2 * p.pp))
           continue;
-        if (v > 1 && (m.layers % (p.pp * v) != 0 || micro_batches % p.pp != 0)) continue;
+        if (v > 1 && micro_batches % p.pp != 0) continue;
         const int chunks = schedule == Schedule::kZbV ? 2 * p.pp : p.pp * v;
-        if (chunks > m.layers || (chunks != p.pp && m.layers % chunks != 0)) continue;
-        const int largest = (m.layers + chunks - 1) / chunks;
-        count += 3 + (q.framework.engine.recomputed_layers ? largest - 1 : 0);
+        if (chunks > m.layers) continue;
+        for (const auto& dealt : dealings(q, m, chunks, chunks == p.pp || m.layers % chunks == 0)) {
+          const int largest = *std::max_element(dealt.begin(), dealt.end());
+          count += whole + (q.framework.engine.recomputed_layers ? largest - 1 : 0);
+        }
       }
     }
   }
@@ -214,7 +376,7 @@ std::int64_t with_experts(const Question& q, const Shape& m, Plan p) {
     for (p.etp = 1; p.etp <= p.tp; ++p.etp) {
       if (p.etp != 1 && (p.etp != p.tp || m.experts == 0 || m.expert_width % p.etp != 0)) continue;
       if (p.dp * p.cp * p.tp % (p.ep * p.etp) != 0) continue;
-      count += states(q.framework, p) * pipelines(q, m, p);
+      count += states(q, p) * pipelines(q, m, p);
     }
   }
   return count;
@@ -226,15 +388,19 @@ std::int64_t enumerated(const Question& q) {
   std::int64_t count = 0;
   Plan p;
   for (p.tp = 1; p.tp <= gpus; ++p.tp) {
-    if (m.heads % p.tp != 0 || (m.kv_heads % p.tp != 0 && p.tp % m.kv_heads != 0)) continue;
+    if (m.heads % p.tp != 0) continue;
+    if (m.kv_heads > 0 && m.kv_heads % p.tp != 0 && p.tp % m.kv_heads != 0) continue;
     if (m.width > 0 && m.width % p.tp != 0) continue;
+    if (m.shared_width > 0 && m.shared_width % p.tp != 0) continue;
     for (p.cp = 1; p.cp * p.tp <= gpus; ++p.cp) {
       if (p.cp > 1 && sequence % (2 * p.cp) != 0) continue;
-      if (p.tp > 1 && sequence % (p.cp * p.tp) != 0) continue;
+      // With tensor parallelism the sequence is shared too, or not where that may be left.
+      int ways = p.tp == 1 || sequence % (p.cp * p.tp) == 0 ? 1 : 0;
+      if (p.tp > 1 && m.experts == 0 && q.framework.engine.whole_sequences) ++ways;
       for (p.pp = 1; p.pp * p.cp * p.tp <= gpus && p.pp <= m.layers; ++p.pp) {
         if (gpus % (p.tp * p.cp * p.pp) != 0) continue;
         p.dp = gpus / (p.tp * p.cp * p.pp);
-        count += with_experts(q, m, p);
+        count += ways * with_experts(q, m, p);
       }
     }
   }
@@ -245,7 +411,7 @@ TEST(Search, CountsThePlansThatTheRulesAllow) {
   for (const Asked& asked : kAsked) {
     const Question q = question(asked);
     const Estimator estimator(q);
-    EXPECT_EQ(search(estimator, {}, 0).census.considered, enumerated(q)) << said(asked);
+    EXPECT_EQ(estimator.space().count({}), enumerated(q)) << said(asked);
   }
 }
 

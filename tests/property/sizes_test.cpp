@@ -72,7 +72,7 @@ std::vector<Estimate> best_of_each(const Asked& asked, const PlanQuestion& quest
        gpus += question.sizes->step) {
     const auto one = question_of_size(spec_of(asked), catalog(), gpus);
     if (!one) continue;
-    const auto best = search(Estimator(*one), one->fixed, 0).best;
+    const auto best = search(Estimator(*one), one->fixed).best;
     if (best) all.push_back(*best);
   }
   return all;

@@ -34,8 +34,8 @@ Question mixture(Question q) {
   return q;
 }
 
-/// Calls visit(question, plan) for every so-manieth legal plan of a dense and a mixture model, on each device
-/// with a bf16 peak, in one node and in many.
+/// Calls visit(question, plan) for some legal plans of each layout of a dense and a mixture model, on each
+/// device with a bf16 peak, in one node and in many.
 void for_each_plan(const std::function<void(const Estimator&, const Plan&)>& visit) {
   for (const Device& device : catalog().devices) {
     if (!device.peak[static_cast<std::size_t>(Precision::kBf16)]) continue;
@@ -47,10 +47,7 @@ void for_each_plan(const std::function<void(const Estimator&, const Plan&)>& vis
         for (Question q : {dense, mixture(dense)}) {
           set_hardware(q, device, *cluster, framework);
           const Estimator estimator(q);
-          std::int64_t at = 0;
-          estimator.space().for_each({}, [&](const Plan& p) {
-            if (at++ % 1009 == 0) visit(estimator, p);
-          });
+          estimator.space().for_some({}, 2, [&](const Plan& p) { visit(estimator, p); });
         }
       }
     }
@@ -78,7 +75,9 @@ TEST(SpeedOfLight, NoStepIsShorterThanItsFlop) {
 TEST(SpeedOfLight, NoOptimizerIsFasterThanItsMemory) {
   for_each_plan([&](const Estimator& estimator, const Plan& p) {
     const Device& device = estimator.question().cluster.device;
-    // Every parameter is updated by at least one rank. Said of the first stage, which lacks the last norm.
+    // Every parameter is updated by at least one rank. Said of the first stage, which lacks the last norm and
+    // may be told to hold fewer layers.
+    if (p.first_layers != Plan::kEven) return;
     const double least = estimator.parameters() / static_cast<double>(p.gpus()) * work::kOptimizerTraffic /
                          device.memory_bandwidth.value.raw();
     const TimeBreakdown<> time = estimator.time<double>(p);
@@ -153,11 +152,9 @@ TEST(Orderings, SelectiveRecomputationBeatsFull) {
   for (const char* gpu : kGpus) {
     const Question q = on(gpu, 64, llama3_8b_question(8192, 64));
     const Estimator estimator(q);
-    std::int64_t at = 0;
     FixedAxes full;
     full.recompute = Recompute::kFull;
-    estimator.space().for_each(full, [&](const Plan& p) {
-      if (at++ % 97 != 0) return;
+    estimator.space().for_some(full, 5, [&](const Plan& p) {
       Plan selective = p;
       selective.recompute = Recompute::kSelective;
       EXPECT_LT(estimator.time<double>(selective).total(), estimator.time<double>(p).total())
@@ -256,9 +253,7 @@ TEST(Orderings, FasterLinksAreNeverSlower) {
         Question faster = q;
         change.make(faster.cluster);
         const Estimator after(faster);
-        std::int64_t at = 0;
-        before.space().for_each({}, [&](const Plan& p) {
-          if (at++ % 101 != 0) return;
+        before.space().for_some({}, 5, [&](const Plan& p) {
           EXPECT_LE(after.time<double>(p).total().raw(), before.time<double>(p).total().raw() * (1 + 1e-12))
               << gpu << ", more of " << change.what << ": " << canonical(p);
         });

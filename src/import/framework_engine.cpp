@@ -1,0 +1,35 @@
+#include "import/framework_engine.h"
+
+#include <optional>
+
+namespace shardplan {
+
+Framework::Engine read_engine(const JsonNode& node, const Sources& sources) {
+  node.allow_only({"schedules", "schedules_source", "shard_groups", "shard_groups_from", "recomputed_layers",
+                   "recomputed_modules", "whole_sequences", "uneven_ends"});
+  Framework::Engine engine;
+  engine.schedules.clear();
+  for (const JsonNode& item : node.at("schedules").items()) {
+    const auto schedule = schedule_named(item.text());
+    if (!schedule) {
+      item.fail("unknown_name", "no schedule of this name",
+                "gpipe, 1f1b, interleaved, zb-h1, zb-v or dualpipe");
+      continue;
+    }
+    engine.schedules.push_back(*schedule);
+  }
+  engine.schedules_source = read_source_id(node.at("schedules_source"), sources);
+  const auto read = [&](const char* key, std::optional<Source>& what) {
+    if (const JsonNode id = node.find(key)) what = read_source_id(id, sources);
+  };
+  read("shard_groups", engine.shard_groups);
+  if (const JsonNode stage = node.find("shard_groups_from"))
+    engine.shard_groups_from = static_cast<int>(stage.integer(1, 3));
+  read("recomputed_layers", engine.recomputed_layers);
+  read("recomputed_modules", engine.recomputed_modules);
+  read("whole_sequences", engine.whole_sequences);
+  read("uneven_ends", engine.uneven_ends);
+  return engine;
+}
+
+}  // namespace shardplan
