@@ -149,7 +149,8 @@ std::int32_t& degree_of(Plan& plan, Degree degree) {
 
 std::string words(const DegreeBounds& bounds) {
   constexpr DegreeBounds kNone;
-  const std::string from = std::to_string(bounds.least), to = std::to_string(bounds.most);
+  const std::string from = std::to_string(bounds.least);
+  std::string to = std::to_string(bounds.most);
   if (bounds.most == kNone.most) return "at least " + from;
   if (bounds.least == bounds.most) return to;
   return bounds.least == kNone.least ? "at most " + to : "from " + from + " to " + to;
