@@ -57,50 +57,44 @@ std::optional<Error> write_pareto(const RunAnswer& run, const std::string& title
   return file.finish();
 }
 
-/// What was asked, on the size that is best where there are several.
-struct Chosen {
-  Question question;
-  std::optional<SizesAnswer> sizes;
-  std::optional<std::vector<Estimate>> front;
+struct Found {
+  Question question;  // on the size that was chosen
+  Answer answer;
+  RunAnswer run;
+  SearchTime time;
 };
 
-Result<Chosen> choose(const Typed& typed, const PlanQuestion& asked) {
-  Chosen chosen{asked.question, std::nullopt, std::nullopt};
-  const GpuRange one{asked.question.cluster.gpus, asked.question.cluster.gpus, 1};
-  const GpuRange range = asked.sizes.value_or(one);
-  const QuestionOfSize question_of = [&](std::int64_t gpus) {
-    return asked.sizes ? question_of_size(typed.spec, catalog(), gpus).value() : asked.question;
-  };
-  if (asked.sizes) {
-    SizesAnswer sizes{range, best_size(range, asked.objective, asked.question, question_of)};
-    if (sizes.search.gpus > 0) chosen.question = question_of(sizes.search.gpus);
-    chosen.sizes = std::move(sizes);
+/// All that is searched. Ctrl-C ends each search with what it has found: the plan is sought first, then what
+/// is said of it.
+Result<Found> find(const Typed& typed, const PlanQuestion& asked) {
+  SearchProgress progress;
+  const SearchOptions options{.watch = &progress.watch()};
+  SizeChoice choice = choose_size(asked, options);
+  const Question& question = choice.question;
+  if (!choice.stopped()) {
+    if (const auto illegal = why_illegal(question, question.fixed)) return illegal_plan(*illegal);
   }
-  if (const auto illegal = why_illegal(chosen.question, chosen.question.fixed)) return illegal_plan(*illegal);
-  if (typed.pareto) chosen.front = pareto_front(range, asked.question, question_of);
-  return chosen;
+  const Estimator estimator(question);
+  const auto start = std::chrono::steady_clock::now();
+  SearchResult result = search_chosen(estimator, choice, options);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  std::optional<ParetoFront> front;
+  if (typed.pareto) front = front_of(asked, options.watch);
+  Answer answered = answer(estimator, question.fixed, std::move(result), catalog().evidence, options.watch);
+  RunAnswer run = run_answer(asked.objective, std::move(choice.sizes), answered.result.best);
+  run.pareto = std::move(front);
+  return Found{std::move(choice.question), std::move(answered), std::move(run), {spent.count()}};
 }
 
 int run(const Typed& typed, const Output& output) {
   if (const auto error = file_error(typed)) return output.error(*error);
   const Result<PlanQuestion> asked = build_plan_question(typed.spec, catalog());
   if (!asked) return output.error(asked.error());
-  Result<Chosen> chosen = choose(typed, *asked);
-  if (!chosen) return output.error(chosen.error());
-  const Question& question = chosen->question;
-  const Estimator estimator(question);
-  const auto start = std::chrono::steady_clock::now();
-  SearchResult result = [&] {
-    SearchProgress progress;
-    return search(estimator, question.fixed, SearchOptions{.watch = &progress.watch()});
-  }();
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  const Answer found = answer(estimator, question.fixed, std::move(result), catalog().evidence);
-  RunAnswer whole = run_answer(asked->objective, chosen->sizes, found.result.best);
-  whole.pareto = std::move(chosen.value().front);
-  const SearchTime time{spent.count()};
-  std::string text = run_text(whole) + plan_text(question, found, time);
-  Json json = plan_answer_json(question, found, time);
+  const Result<Found> found = find(typed, *asked);
+  if (!found) return output.error(found.error());
+  const auto& [question, answered, whole, time] = *found;
+  std::string text = run_text(whole) + plan_text(question, answered, time);
+  Json json = plan_answer_json(question, answered, time);
   add_run(whole, json);
   if (whole.pareto) text += pareto_text(whole);
   if (whole.pareto && !typed.pareto->empty()) {
@@ -108,13 +102,15 @@ int run(const Typed& typed, const Output& output) {
       return output.error(*error);
     text += pareto_file_words(*typed.pareto);
   }
-  if (typed.explain && found.result.best) {
-    const TraceRoots roots = plan_roots(estimator, *found.result.best, asked->objective);
+  const Estimator estimator(question);
+  const std::optional<Estimate>& best = answered.result.best;
+  if (typed.explain && best) {
+    const TraceRoots roots = plan_roots(estimator, *best, asked->objective);
     text += "\n" + explain_text(roots);
     json["explanation"] = explain_json(roots);
   }
-  if (typed.timeline && found.result.best) {
-    const StepTimeline line = estimator.step_timeline(found.result.best->plan);
+  if (typed.timeline && best) {
+    const StepTimeline line = estimator.step_timeline(best->plan);
     if (const auto error = write_timeline(line, timeline_title(question, line.plan), *typed.timeline))
       return output.error(*error);
     text += timeline_text(line, *typed.timeline);
@@ -129,24 +125,16 @@ void add_plan_command(CLI::App& app, Program& program) {
   const auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand("plan", "the best plan for a model on a cluster, and why");
   add_question_flags(*command, typed->spec.question);
-  const auto add = [&](const char* flag, std::optional<std::string>& text, const char* help) {
-    command->add_option(flag, text, help)->type_name("");
-  };
-  add("--fix", typed->spec.fix, "axes that are told, as tp=8,pp=4,schedule=1f1b");
-  add("--min", typed->spec.bounds.min,
-      "least degrees to search, as tp=2,pp=4; dp, tp, pp, cp, ep, etp, micro-batch, interleave");
-  add("--max", typed->spec.bounds.max, "most degrees to search, as tp=8,micro-batch=2");
-  add("--forbid", typed->spec.bounds.forbid,
-      "axes that are not to be used, as cp,ep; also zero, shard-group, recompute, sp, offload");
-  for (const ObjectiveFlag& flag : objective_flags())
-    add(flag.flag, typed->spec.objective.*flag.text, flag.help);
+  for (const PlanFlag& flag : plan_flags()) {
+    command->add_option(flag.flag, flag.text(typed->spec), flag.help)->type_name("");
+  }
   command
       ->add_option(
           kPareto, typed->pareto,
           "the plans that no other beats in GPUs, step time and memory left free; also to FILE.csv or FILE.svg")
       ->type_name("")
       ->expected(0, 1);
-  command->add_flag("--whole-space", typed->spec.whole_space,
+  command->add_flag(kWholeSpaceFlag, typed->spec.whole_space,
                     "search also uneven first and last stages, any modules run again, tensor parallelism "
                     "without sequence parallelism; some ten times slower");
   command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <string>
 
 namespace shardplan::cli {
 namespace {
@@ -18,6 +19,12 @@ std::atomic<SearchWatch*> watched = nullptr;
 extern "C" void stop_search(int signal) {
   if (SearchWatch* const watch = watched) watch->stop = true;
   std::signal(signal, SIG_DFL);
+}
+
+/// "sizes 12 of 340"
+std::string stage_words(const SearchStage& stage) {
+  if (stage.all > 0) return fmt::format("{} {} of {}", stage.of, stage.done, stage.all);
+  return stage.done > 0 ? fmt::format("{} {}", stage.of, stage.done) : stage.of;
 }
 
 }  // namespace
@@ -53,11 +60,11 @@ void SearchProgress::show() {
   };
   auto wait = kFirst;
   while (!ended_.wait_for(lock, wait, [&] { return over_; })) {
-    draw(fmt::format("searching: {} of {} layouts at most; Ctrl-C for the best so far",
-                     watch_.searched.load(), watch_.layouts.load()));
+    draw("searching: " + stage_words(watch_.stage()) + "; Ctrl-C for the best so far");
     wait = kBetween;
   }
   if (width == 0) return;
+  width += 2;  // the ^C that a terminal shows behind it
   draw("");
   std::fputs("\r", stderr);
 }

@@ -1,10 +1,12 @@
-// What a person sees of a search that takes long, and how it is ended early.
+// What a person sees of searches that take long, and how they are ended early.
 //
 //   SearchProgress progress;
 //   search(estimator, fixed, SearchOptions{.watch = &progress.watch()});
+//   // searching: layouts 12 of 340; Ctrl-C for the best so far
 //
-// After half a second a line on standard error counts the layouts, where that is a terminal; Ctrl-C stops the
-// search, which then returns the best so far. A second Ctrl-C ends the program. One at a time.
+// After half a second a line on standard error says what is being done, where that is a terminal; Ctrl-C
+// stops all searches that have the watch, which then return the best so far. A second Ctrl-C ends the
+// program. One at a time.
 #pragma once
 
 #include <shardplan/shardplan.h>

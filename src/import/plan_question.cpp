@@ -21,16 +21,26 @@ using Texts = ObjectiveTexts;
 constexpr double kHour = 3600, kDay = 24 * kHour;
 
 constexpr std::array kFlags{
-    ObjectiveFlag{
-        "--objective", &Texts::objective,
-        "what is best of several sizes of the cluster: step-time, tokens-per-gpu, cost, energy, gpus"},
-    ObjectiveFlag{"--tokens", &Texts::tokens, "tokens of the whole run, as 15T"},
-    ObjectiveFlag{"--deadline", &Texts::deadline, "time for --tokens, as 30d or 720h"},
-    ObjectiveFlag{"--price", &Texts::price, "$ an hour for one GPU"},
-    ObjectiveFlag{"--watts", &Texts::watts,
-                  "W that one GPU draws, with its share of the node and its cooling"},
-    ObjectiveFlag{"--budget", &Texts::budget,
-                  "$ an hour for all GPUs; without --gpus every size it pays for"},
+    PlanFlag{"--fix", [](PlanSpec& s) -> PlanSpec::Flag& { return s.fix; },
+             "axes that are told, as tp=8,pp=4,schedule=1f1b"},
+    PlanFlag{"--min", [](PlanSpec& s) -> PlanSpec::Flag& { return s.bounds.min; },
+             "least degrees to search, as tp=2,pp=4; dp, tp, pp, cp, ep, etp, micro-batch, interleave"},
+    PlanFlag{"--max", [](PlanSpec& s) -> PlanSpec::Flag& { return s.bounds.max; },
+             "most degrees to search, as tp=8,micro-batch=2"},
+    PlanFlag{"--forbid", [](PlanSpec& s) -> PlanSpec::Flag& { return s.bounds.forbid; },
+             "axes that are not to be used, as cp,ep; also zero, shard-group, recompute, sp, offload"},
+    PlanFlag{"--objective", [](PlanSpec& s) -> PlanSpec::Flag& { return s.objective.objective; },
+             "what is best of several sizes of the cluster: step-time, tokens-per-gpu, cost, energy, gpus"},
+    PlanFlag{"--tokens", [](PlanSpec& s) -> PlanSpec::Flag& { return s.objective.tokens; },
+             "tokens of the whole run, as 15T"},
+    PlanFlag{"--deadline", [](PlanSpec& s) -> PlanSpec::Flag& { return s.objective.deadline; },
+             "time for --tokens, as 30d or 720h"},
+    PlanFlag{"--price", [](PlanSpec& s) -> PlanSpec::Flag& { return s.objective.price; },
+             "$ an hour for one GPU"},
+    PlanFlag{"--watts", [](PlanSpec& s) -> PlanSpec::Flag& { return s.objective.watts; },
+             "W that one GPU draws, with its share of the node and its cooling"},
+    PlanFlag{"--budget", [](PlanSpec& s) -> PlanSpec::Flag& { return s.objective.budget; },
+             "$ an hour for all GPUs; without --gpus every size it pays for"},
 };
 
 Result<double> read_figure(const char* flag, const std::string& typed, const Limits& limits,
@@ -248,7 +258,7 @@ Result<Question> largest_question(const PlanSpec& spec, const Catalog& catalog, 
 
 }  // namespace
 
-std::span<const ObjectiveFlag> objective_flags() { return kFlags; }
+std::span<const PlanFlag> plan_flags() { return kFlags; }
 
 bool is_gpu_range(const std::string& text) { return text.find(':') != std::string::npos; }
 
@@ -297,7 +307,11 @@ Result<PlanQuestion> build_plan_question(const PlanSpec& spec, const Catalog& ca
                      " GPUs, or a range: --gpus 1:" + std::to_string(gpus),
                  ""};
   }
-  return PlanQuestion{std::move(question).value(), *sizes, std::move(objective).value()};
+  QuestionOfSize of_size = [one = *question](std::int64_t) { return one; };
+  if (*sizes) {
+    of_size = [spec, &catalog](std::int64_t size) { return question_of_size(spec, catalog, size).value(); };
+  }
+  return PlanQuestion{std::move(question).value(), *sizes, std::move(objective).value(), std::move(of_size)};
 }
 
 }  // namespace shardplan

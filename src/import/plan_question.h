@@ -4,7 +4,7 @@
 //   PlanSpec spec;  spec.question.gpus = "8:1024:8";  spec.objective.objective = "cost"; ...
 //   Result<PlanQuestion> asked = build_plan_question(spec, catalog());
 //   asked->sizes;                               // 8, 16, ... 1,024
-//   question_of_size(spec, catalog(), 64)       // the same on 64
+//   asked->of_size(64)                          // the same on 64
 //
 // Not here: the flags of the question itself (question.h).
 #pragma once
@@ -14,7 +14,7 @@
 #include <span>
 #include <string>
 
-#include "catalog/objective.h"
+#include "catalog/plan_question.h"
 #include "import/axis_bounds.h"
 #include "import/question.h"
 
@@ -26,18 +26,10 @@ struct ObjectiveTexts {
   Flag objective, tokens, deadline, price, watts, budget;
 };
 
-/// As adapters need it: its spelling, where its text goes, one line of help that names the unit.
-struct ObjectiveFlag {
-  const char* flag;
-  ObjectiveTexts::Flag ObjectiveTexts::*text;
-  const char* help;
-};
-/// All of them, in the order of the help page.
-std::span<const ObjectiveFlag> objective_flags();
-
 struct PlanSpec {
+  using Flag = std::optional<std::string>;
   QuestionSpec question;  // its --gpus may be a range: A:B, or A:B:STEP
-  std::optional<std::string> fix;
+  Flag fix;
   BoundTexts bounds;
   ObjectiveTexts objective;
   /// All that the framework's engine can do: uneven first and last stages, any modules run again, tensor
@@ -45,13 +37,18 @@ struct PlanSpec {
   bool whole_space = false;
 };
 
-struct PlanQuestion {
-  Question question;              // on the one size, or on the largest that the told axes divide
-  std::optional<GpuRange> sizes;  // nothing: one size
-  Objective objective;
+/// A flag beside those of the question, as adapters need it: its spelling, where its text goes, one line of
+/// help that names the unit.
+struct PlanFlag {
+  const char* flag;
+  PlanSpec::Flag& (*text)(PlanSpec&);
+  const char* help;
 };
+/// All of them, in the order of the help page, but for the switch.
+std::span<const PlanFlag> plan_flags();
+inline constexpr const char* kWholeSpaceFlag = "--whole-space";
 
-/// The whole question, or the first thing that is wrong with it.
+/// The whole question, or the first thing that is wrong with it. It refers to the catalog.
 Result<PlanQuestion> build_plan_question(const PlanSpec& spec, const Catalog& catalog);
 
 /// The same question on another size of the range, with the batch that all sizes share.

@@ -16,23 +16,35 @@ namespace shardplan {
 namespace {
 
 /// The best plan of which the whole band of memory is usable: that of devices which have so much less.
-std::optional<Estimate> best_clear(const Estimator& estimator, const FixedAxes& fixed,
-                                   const ErrorBand& band) {
+std::optional<Estimate> best_clear(const Estimator& estimator, const FixedAxes& fixed, const ErrorBand& band,
+                                   SearchWatch* watch) {
   Question smaller = estimator.question();
   const Bytes<> usable = estimator.usable<double>();
   smaller.cluster.reserve_fixed.value += usable - usable / ratio(band.high_ratio);
-  const auto best = fastest(Estimator(smaller), fixed).best;
-  if (!best) return std::nullopt;
+  const auto best = fastest(Estimator(smaller), fixed, std::nullopt, watch).best;
+  if (!best || stopped(watch)) return std::nullopt;
   return estimator.complete(best->plan, best->memory, best->fullest_stage);
 }
 
-void judge_memory(const Estimator& estimator, const FixedAxes& fixed, Answer& a) {
+void judge_memory(const Estimator& estimator, const FixedAxes& fixed, SearchWatch* watch, Answer& a) {
   const ErrorBand* band = a.memory_band ? &*a.memory_band : nullptr;
   const MemoryAccount& best = a.memory.front();
   a.verdict = verdict_of(best.worst().total(), best.usable, band);
   if (a.verdict != Verdict::kTight) return;
-  a.best_clear = best_clear(estimator, fixed, *band);
+  if (!stopped(watch)) a.best_clear = best_clear(estimator, fixed, *band, watch);
   if (a.best_clear) a.best_clear_memory = estimator.memory_account(a.best_clear->plan);
+  a.clear_left = !a.best_clear && stopped(watch);
+  if (a.clear_left) a.not_looked_at.emplace_back("plan that clearly fits");
+}
+
+void add_unused(UnusedAxes unused, Answer& a) {
+  a.not_used = std::move(unused.found);
+  for (const std::string& axis : unused.left) a.not_looked_at.push_back("axis not used: " + axis);
+}
+
+void add_thresholds(Thresholds thresholds, Answer& a) {
+  a.thresholds = std::move(thresholds.found);
+  for (const std::string& parameter : thresholds.left) a.not_looked_at.push_back("threshold: " + parameter);
 }
 
 }  // namespace
@@ -58,10 +70,14 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed) {
 }
 
 Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult result,
-              const Evidence& evidence) {
+              const Evidence& evidence, SearchWatch* watch) {
   Answer a;
   const Question& q = estimator.question();
   a.result = std::move(result);
+  // Who stopped a search does not wait for those that say where its answer changes.
+  SearchWatch over;
+  over.stop = true;
+  if (a.result.stopped) watch = &over;
   const AnswerBands bands = answer_bands(q, a.result.best ? &a.result.best->plan : nullptr, evidence);
   a.step_band = bands.step;
   a.memory_band = bands.memory;
@@ -69,17 +85,16 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
   if (a.result.best) {
     const Estimate& best = *a.result.best;
     a.memory = memory_accounts(estimator, a.result);
-    judge_memory(estimator, fixed, a);
+    judge_memory(estimator, fixed, watch, a);
     a.utilisations.push_back(estimator.utilisations(best.plan, best.step));
     for (const Estimate& e : a.result.runners_up)
       a.utilisations.push_back(estimator.utilisations(e.plan, e.step));
     a.axes = axis_findings(estimator, best);
-    if (!a.result.stopped) a.not_used = unused_axes(estimator, fixed, a.result);
+    add_unused(unused_axes(estimator, fixed, a.result, watch), a);
     a.failure_modes = failure_modes(estimator, best);
     a.nearest = nearest_measured(evidence, run_profile(q, best.plan));
   }
-  // Who stopped a search does not wait for those that say where its answer changes.
-  if (!a.result.stopped) a.thresholds = thresholds(estimator, fixed, a.result);
+  add_thresholds(thresholds(estimator, fixed, a.result, watch), a);
   a.unknowns =
       unknowns(q, a.result.best ? &a.result.best->plan : nullptr, a.step_band ? &*a.step_band : nullptr);
   return a;

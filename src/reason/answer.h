@@ -86,13 +86,17 @@ struct Answer {
   std::optional<Estimate> best_clear;
   /// Its memory, stage by stage.
   std::optional<MemoryAccount> best_clear_memory;
+  bool clear_left = false;  // it was not looked for to the end, as the search was stopped
   /// What the band says of the best plan; nothing where none fits.
   std::optional<Verdict> verdict;
+  /// What was not looked at to the end, as the search was stopped: "threshold: sequence".
+  std::vector<std::string> not_looked_at;
 };
 
 /// Says why of a search that was done with the same estimator and axes, and how far off its times may be.
+/// Searches on for what would change it, unless it is stopped.
 Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult result,
-              const Evidence& evidence = {});
+              const Evidence& evidence = {}, SearchWatch* watch = nullptr);
 
 /// Searches and says why.
 Answer answer(const Estimator& estimator, const FixedAxes& fixed);

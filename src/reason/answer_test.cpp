@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <string>
+#include <thread>
 
 #include "import/question.h"
 #include "reason/axes.h"
@@ -333,6 +336,61 @@ TEST(WhyIllegal, OfBoundsNamesTheOneThatLeavesNoneAndTheRule) {
   EXPECT_EQ(illegal->constraint, Constraint::kGpuCount);
   EXPECT_THAT(illegal->where, HasSubstr("pp at least 2 leaves none"));
   EXPECT_THAT(illegal->where, HasSubstr("tp 16 x pp 2"));
+}
+
+TEST(Answer, StoppedItSaysWhatWasNotLookedAt) {
+  const Asked whole(gpt175("64"));
+  EXPECT_TRUE(whole.answer.not_looked_at.empty());
+  SearchResult stopped = search(whole.estimator, whole.question.fixed);
+  stopped.stopped = true;
+  const Answer a = answer(whole.estimator, whole.question.fixed, stopped);
+  EXPECT_THAT(a.not_looked_at, Contains("threshold: sequence"));
+  EXPECT_THAT(a.not_looked_at, Contains("axis not used: cp"));
+  EXPECT_THAT(a.not_looked_at, Contains("threshold: hbm").Times(1));
+  EXPECT_TRUE(a.thresholds.empty());
+  EXPECT_TRUE(a.not_used.empty());
+  EXPECT_EQ(a.binding.statement, whole.answer.binding.statement) << "the best so far is defended";
+}
+
+TEST(Answer, OfASearchThatWasStoppedBeforeItFoundAPlanSaysNothingOfMemory) {
+  QuestionSpec spec;
+  spec.model = "llama3-8b";
+  spec.gpus = "8";
+  const Asked whole(spec);
+  SearchResult none;
+  none.stopped = true;
+  const Answer a = answer(whole.estimator, whole.question.fixed, none);
+  EXPECT_EQ(a.binding.kind, "none");
+  EXPECT_TRUE(a.thresholds.empty());
+  EXPECT_THAT(a.not_looked_at, Contains("threshold: gpus"));
+}
+
+/// Stopped anywhere, what it says is what it would have said, and what it does not say is named.
+TEST(Answer, StoppedAmongTheThresholdsIsAPartOfTheWhole) {
+  const Asked whole(gpt175("64"));
+  SearchWatch watch;
+  std::atomic<bool> over = false;
+  std::thread stopping([&] {
+    while (!over && !(std::string(watch.stage().of) == "thresholds" && watch.stage().done >= 3))
+      std::this_thread::yield();
+    watch.stop = true;
+  });
+  const Answer part = answer(whole.estimator, whole.question.fixed, whole.answer.result, Evidence{}, &watch);
+  over = true;
+  stopping.join();
+  EXPECT_EQ(part.not_used.size(), whole.answer.not_used.size());
+  EXPECT_FALSE(part.result.stopped);
+  std::size_t seen = 0;
+  for (const Threshold& t : whole.answer.thresholds) {
+    const bool left = std::find(part.not_looked_at.begin(), part.not_looked_at.end(),
+                                "threshold: " + t.parameter) != part.not_looked_at.end();
+    const bool found = std::any_of(part.thresholds.begin(), part.thresholds.end(), [&](const Threshold& p) {
+      return p.parameter == t.parameter && p.threshold == t.threshold && p.then == t.then;
+    });
+    EXPECT_TRUE(found || left) << t.parameter;
+    seen += found ? 1 : 0;
+  }
+  EXPECT_EQ(seen, part.thresholds.size());
 }
 
 TEST(Answer, IsTheSameTwice) {

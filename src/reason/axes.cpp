@@ -98,14 +98,17 @@ std::string illegal_reason(const Estimator& estimator, Plan plan, Axis axis) {
   return "no legal plan uses it" + (violation ? ": " + violation->where : "");
 }
 
-std::string unused_reason(const Estimator& estimator, const FixedAxes& fixed, Axis axis,
-                          const SearchResult& result) {
+/// Nothing where it was left free.
+std::string told_reason(const FixedAxes& fixed, Axis axis) {
   if (fixed.told(degree_of(axis))) return "told to be 1";
-  if (fixed.bounds_of(degree_of(axis)).most == 1) return "bounded to 1";
-  const Estimate& best = *result.best;
+  return fixed.bounds_of(degree_of(axis)).most == 1 ? "bounded to 1" : "";
+}
+
+std::string unused_reason(const Estimator& estimator, const FixedAxes& fixed, Axis axis, const Estimate& best,
+                          SearchWatch* watch) {
   FixedAxes used = fixed;
   used.bounds_of(degree_of(axis)).least = std::max(2, fixed.bounds_of(degree_of(axis)).least);
-  const SearchResult with = fastest(estimator, used);
+  const SearchResult with = fastest(estimator, used, std::nullopt, watch);
   if (with.best) {
     return "the best plan with it, " + canonical(with.best->plan) + ", takes " + format(with.best->step) +
            ", " + format_number(per_sequence(*with.best) / per_sequence(best)) + " x the time" +
@@ -143,12 +146,22 @@ std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimat
   return findings;
 }
 
-std::vector<UnusedAxis> unused_axes(const Estimator& estimator, const FixedAxes& fixed,
-                                    const SearchResult& result) {
-  std::vector<UnusedAxis> unused;
+UnusedAxes unused_axes(const Estimator& estimator, const FixedAxes& fixed, const SearchResult& result,
+                       SearchWatch* watch) {
+  UnusedAxes unused;
+  const auto left_free = [&](Axis axis) {
+    return degree(result.best->plan, axis) <= 1 && told_reason(fixed, axis).empty();
+  };
+  WatchedItems items(watch, "unused axes", std::count_if(kAxisOrder.begin(), kAxisOrder.end(), left_free));
   for (const Axis axis : kAxisOrder) {
     if (degree(result.best->plan, axis) > 1) continue;
-    unused.push_back({name(axis), unused_reason(estimator, fixed, axis, result)});
+    std::string reason = told_reason(fixed, axis);
+    if (left_free(axis) && items.next()) reason = unused_reason(estimator, fixed, axis, *result.best, watch);
+    if (left_free(axis) && stopped(watch)) {
+      unused.left.emplace_back(name(axis));
+    } else {
+      unused.found.push_back({name(axis), std::move(reason)});
+    }
   }
   return unused;
 }

@@ -79,6 +79,7 @@ BindingConstraint binding_constraint(const Estimator& estimator, const FixedAxes
   if (result.best) return of_time(*result.best, estimator.question().cluster);
   const Floor floor = state_floor(estimator);
   if (!floor.feasible) return of_floor(estimator, floor);
+  if (result.stopped) return {"none", "the search was stopped before it had found a plan", 0, 0, ""};
   if (result.census.nearest_host) return of_host(estimator, *result.census.nearest_host);
   if (result.census.nearest_miss) {
     return of_nearest_miss(*result.census.nearest_miss, estimator.usable<double>());

@@ -1,14 +1,17 @@
 // What there is to say about the whole run beside one step: which size of the cluster, how long, how much.
 //
-//   RunAnswer run = run_answer(objective, sizes, answer);   // run.totals->cost; run.yes()
+//   const SizeChoice choice = choose_size(asked);
+//   const Estimator estimator(choice.question);
+//   SearchResult result = search_chosen(estimator, choice);
+//   RunAnswer run = run_answer(asked.objective, choice.sizes, result.best);   // run.totals->cost; run.yes()
 //
 // Not here: the plan and why (reason/answer.h).
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "estimate/run_totals.h"
+#include "search/pareto.h"
 #include "search/sizes.h"
 
 namespace shardplan {
@@ -19,12 +22,28 @@ struct SizesAnswer {
   SizeSearch search;
 };
 
+/// What was asked, on the size that is best where there are several.
+struct SizeChoice {
+  Question question;
+  std::optional<SizesAnswer> sizes;
+  bool stopped() const { return sizes && sizes->search.stopped; }
+};
+/// Of the options those that say how to search count: threads and watch.
+SizeChoice choose_size(const PlanQuestion& asked, const SearchOptions& options = {});
+
+/// The search on that size; whoever stops it has at least the plan for which the size was chosen.
+SearchResult search_chosen(const Estimator& estimator, const SizeChoice& choice,
+                           const SearchOptions& options = {});
+
+/// The plans that no other beats, on the one size or on all of the range.
+ParetoFront front_of(const PlanQuestion& asked, SearchWatch* watch = nullptr);
+
 struct RunAnswer {
   Objective objective;
   std::optional<SizesAnswer> sizes;
   std::optional<Estimate> best;  // of the size that was chosen, or of the one that was told
   std::optional<RunTotals> totals;
-  std::optional<std::vector<Estimate>> pareto;  // where it was asked for
+  std::optional<ParetoFront> pareto;  // where it was asked for
   bool yes() const { return totals && totals->in_time; }
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <memory>
 
 #include "reason/memory_answer.h"
 #include "units/format.h"
@@ -118,12 +120,13 @@ std::optional<Plan> known_plan(const SearchResult& result) {
 class Scan {
  public:
   Scan(const Estimator& base, const FixedAxes& fixed, const SearchResult& result, const Parameter& parameter,
-       std::int64_t& layouts_left)
+       std::int64_t& layouts_left, SearchWatch* watch)
       : base_(base),
         fixed_(fixed),
         result_(result),
         parameter_(parameter),
         layouts_left_(layouts_left),
+        watch_(watch),
         current_(parameter.get(base.question())),
         step_(parameter.step(base.question(), result)) {}
 
@@ -171,11 +174,11 @@ class Scan {
 
   std::optional<SearchResult> search_at(double value) {
     Question question = base_.question();
-    if (!parameter_.set(question, value) || layouts_left_ <= 0) return std::nullopt;
+    if (!parameter_.set(question, value) || layouts_left_ <= 0 || stopped(watch_)) return std::nullopt;
     const Estimator estimator(question);
     const std::vector<BoundedLayout> layouts = bounded_layouts(estimator, fixed_);
     layouts_left_ -= static_cast<std::int64_t>(layouts.size());
-    SearchResult found = fastest(estimator, fixed_, layouts, known_plan(result_));
+    SearchResult found = fastest(estimator, fixed_, layouts, known_plan(result_), watch_);
     // A value for which no plan is legal says nothing about memory or speed.
     if (found.census.considered == 0) return std::nullopt;
     return found;
@@ -228,6 +231,7 @@ class Scan {
   const SearchResult& result_;
   const Parameter& parameter_;
   std::int64_t& layouts_left_;
+  SearchWatch* watch_;
   double current_, step_;
 };
 
@@ -238,10 +242,13 @@ double hbm_of(const Cluster& c, Bytes<> usable_bytes) {
 
 /// The sizes of HBM, next below and next above, at which another layout is the best or nothing fits. A
 /// bisection comes near; then the plans that are best on the way are followed, each down to its own size.
+/// What is returned means nothing once it is stopped.
 class HbmScan {
  public:
-  HbmScan(const Estimator& base, const FixedAxes& fixed, const Estimate& best)
-      : base_(base), fixed_(fixed), best_(best), layouts_(bounded_layouts(base, fixed)) {}
+  HbmScan(const Estimator& base, const FixedAxes& fixed, const Estimate& best, SearchWatch* watch)
+      : base_(base), fixed_(fixed), best_(best), watch_(watch) {
+    if (!stopped(watch)) layouts_ = bounded_layouts(base, fixed);
+  }
 
   std::optional<Threshold> below() const {
     const double fits = best_.memory.total().raw();
@@ -255,7 +262,9 @@ class HbmScan {
     }
     if (other == 0) return std::nullopt;
     bisect(same, other);
-    Estimate last = same == fits ? best_ : *at(same);
+    std::optional<Estimate> from = same == fits ? best_ : at(same);
+    if (!from) return std::nullopt;
+    Estimate last = std::move(*from);
     for (int step = 0; step < kStepsMax; ++step) {
       const auto next = at(last.memory.total().raw() * (1 - kJustBelow));
       if (differs(next))
@@ -277,7 +286,9 @@ class HbmScan {
     }
     if (other == 0) return std::nullopt;
     bisect(same, other);
-    Estimate first = *at(other);
+    std::optional<Estimate> from = at(other);
+    if (!from) return std::nullopt;
+    Estimate first = std::move(*from);
     for (int step = 0; step < kStepsMax; ++step) {
       const auto less = at(first.memory.total().raw() * (1 - kJustBelow));
       if (!differs(less)) return threshold(first, gives_way(first));
@@ -292,11 +303,12 @@ class HbmScan {
 
   /// The best plan where so much is usable.
   std::optional<Estimate> at(double usable) const {
+    if (stopped(watch_)) return std::nullopt;
     Question question = base_.question();
     const Cluster& cluster = question.cluster;
     // Rounding must not take away what a plan needs to the byte.
     question.cluster.device.memory_reported.value = bytes(hbm_of(cluster, bytes(usable)) * (1 + 1e-12));
-    return fastest(Estimator(question), fixed_, layouts_, best_.plan).best;
+    return fastest(Estimator(question), fixed_, layouts_, best_.plan, watch_).best;
   }
   bool differs(const std::optional<Estimate>& found) const {
     return !found || !same_layout(found->plan, best_.plan);
@@ -319,18 +331,12 @@ class HbmScan {
   const Estimator& base_;
   const FixedAxes& fixed_;
   const Estimate& best_;
+  SearchWatch* watch_;
   std::vector<BoundedLayout> layouts_;
 };
 
-void add_hbm(const Estimator& estimator, const FixedAxes& fixed, const SearchResult& result,
-             std::vector<Threshold>& found) {
-  if (result.best) {
-    const HbmScan scan(estimator, fixed, *result.best);
-    if (auto above = scan.above()) found.push_back(std::move(*above));
-    if (auto below = scan.below()) found.push_back(std::move(*below));
-    return;
-  }
-  // The nearest miss is the smallest of all plans.
+/// Of a question where nothing fits: the nearest miss is the smallest of all plans.
+void add_hbm_of_miss(const Estimator& estimator, const SearchResult& result, std::vector<Threshold>& found) {
   const auto& miss = result.census.nearest_miss;
   if (!miss) return;
   const Cluster& cluster = estimator.question().cluster;
@@ -359,29 +365,57 @@ void add_critical_batch(const Question& q, const SearchResult& result, std::vect
                        " micro-batches of accumulation stay below it"});
 }
 
-}  // namespace
+/// One threshold that is searched for.
+struct Sought {
+  const char* parameter;
+  std::function<std::optional<Threshold>()> find;
+};
 
-std::vector<Threshold> thresholds(const Estimator& estimator, const FixedAxes& fixed,
-                                  const SearchResult& result) {
-  std::vector<Threshold> found;
-  std::int64_t layouts_left = kLayoutsMax;
-  add_critical_batch(estimator.question(), result, found);
-  add_floor(estimator, found);
-  add_hbm(estimator, fixed, result, found);
+/// `layouts_left`: how many all the scans together may still bound.
+std::vector<Sought> to_seek(const Estimator& estimator, const FixedAxes& fixed, const SearchResult& result,
+                            std::int64_t& layouts_left, SearchWatch* watch) {
+  std::vector<Sought> all;
+  if (result.best) {
+    const auto scan = std::make_shared<HbmScan>(estimator, fixed, *result.best, watch);
+    all.push_back({"hbm", [scan] { return scan->above(); }});
+    all.push_back({"hbm", [scan] { return scan->below(); }});
+  }
   const bool hopeless = !state_floor(estimator).feasible;
   for (const Parameter& parameter : kParameters) {
     if (hopeless && !parameter.layout_counts) continue;  // the floor has said how many GPUs
-    Scan scan(estimator, fixed, result, parameter, layouts_left);
+    const auto scan = std::make_shared<Scan>(estimator, fixed, result, parameter, layouts_left, watch);
     const auto& directions = result.best ? parameter.when_fits : parameter.when_nothing_does;
     for (const bool up : {true, false}) {
-      if (!directions[up ? 0 : 1]) continue;
-      if (const auto threshold = scan.find(up)) found.push_back(*threshold);
+      if (directions[up ? 0 : 1]) all.push_back({parameter.name, [scan, up] { return scan->find(up); }});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Thresholds thresholds(const Estimator& estimator, const FixedAxes& fixed, const SearchResult& result,
+                      SearchWatch* watch) {
+  Thresholds all;
+  std::vector<Threshold>& found = all.found;
+  std::int64_t layouts_left = kLayoutsMax;
+  add_critical_batch(estimator.question(), result, found);
+  add_floor(estimator, found);
+  if (!result.best && !result.stopped) add_hbm_of_miss(estimator, result, found);
+  const std::vector<Sought> sought = to_seek(estimator, fixed, result, layouts_left, watch);
+  WatchedItems items(watch, "thresholds", static_cast<std::int64_t>(sought.size()));
+  for (const Sought& one : sought) {
+    auto threshold = items.next() ? one.find() : std::nullopt;
+    if (stopped(watch)) {
+      if (all.left.empty() || all.left.back() != one.parameter) all.left.emplace_back(one.parameter);
+    } else if (threshold) {
+      found.push_back(std::move(*threshold));
     }
   }
   std::stable_sort(found.begin(), found.end(), [](const Threshold& a, const Threshold& b) {
     return std::fabs(std::log(a.threshold / a.current)) < std::fabs(std::log(b.threshold / b.current));
   });
-  return found;
+  return all;
 }
 
 }  // namespace shardplan

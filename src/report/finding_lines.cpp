@@ -52,6 +52,7 @@ std::string finding_lines(const Answer& a) {
                     threshold_value(t.threshold, t.unit) + ": " + t.then);
   }
   section("what would change the answer, each alone and the batch as it is", lines);
+  section("not looked at to the end, as the search was stopped", a.not_looked_at);
   lines.clear();
   for (const Unknown& u : a.unknowns)
     lines.push_back(u.statement + (u.magnitude.empty() ? "" : " (" + u.magnitude + ")"));

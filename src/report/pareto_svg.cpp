@@ -111,9 +111,12 @@ std::string legend_svg(const std::vector<std::int64_t>& sizes) {
 
 std::string pareto_svg(const RunAnswer& run, const std::string& title) {
   constexpr double kTitleAt = 20;
-  const std::vector<Estimate>& front = *run.pareto;
+  const std::vector<Estimate>& front = run.pareto->plans;
   std::string svg = svg_open(kWidth, kHeight) + svg_text(kWidth / 2, kTitleAt, "middle", title);
-  if (front.empty()) return svg + svg_text(kWidth / 2, kHeight / 2, "middle", "nothing fits") + "</svg>\n";
+  if (front.empty()) {
+    const char* why = run.pareto->stopped ? "stopped before a plan was found" : "nothing fits";
+    return svg + svg_text(kWidth / 2, kHeight / 2, "middle", why) + "</svg>\n";
+  }
   const Frame frame = frame_of(front);
   const std::vector<std::int64_t> sizes = sizes_of(front);
   svg += axes_svg(frame) + legend_svg(sizes);

@@ -103,9 +103,11 @@ std::string runner_lines(const Answer& a) {
 
 std::string census_lines(const SearchResult& result, const SearchTime& time) {
   const Census& c = result.census;
-  std::string text = result.stopped
-                         ? "stopped before its end: better plans may be among those that were not searched\n"
-                         : "";
+  std::string text;
+  if (result.stopped) {
+    text = std::string("stopped before its end: ") + (result.best ? "better " : "") +
+           "plans may be among those that were not searched\n";
+  }
   text += "searched " + count(c.considered) + " legal plans in " + format(seconds(time.seconds)) +
           ": the memory or step time of " + count(c.judged()) + " was worked out, " + count(c.feasible) +
           " fit\n";
@@ -172,6 +174,7 @@ std::string tight_lines(const Answer& a) {
   const MemoryAccount& memory = a.memory.front();
   const std::string usable = format(memory.usable) + " usable\n";
   std::string text = "tight: " + memory_band_words(*a.memory_band, memory.worst().total()) + ", of " + usable;
+  if (a.clear_left) return text + "stopped before a plan was found that fits at the far end of that band\n";
   if (!a.best_clear) return text + "no plan fits at the far end of that band\n";
   const Estimate& clear = *a.best_clear;
   return text + "clearly fits: " + canonical(clear.plan) + ", " + format(clear.step) + " a step (+" +
@@ -216,8 +219,8 @@ std::string plan_text(const Question& q, const Answer& a, const SearchTime& time
   if (a.result.best) {
     text = best_lines(q, a);
   } else {
-    text = "no plan fits: " + q.model.name + " on " + count(q.cluster.gpus) + " x " + q.cluster.device.name +
-           "\n" + a.binding.statement + "\n";
+    text = std::string(a.result.stopped ? "no plan found yet: " : "no plan fits: ") + q.model.name + " on " +
+           count(q.cluster.gpus) + " x " + q.cluster.device.name + "\n" + a.binding.statement + "\n";
   }
   return text + "\n" + census_lines(a.result, time) + finding_lines(a) + assumed_lines(q);
 }
@@ -225,6 +228,7 @@ std::string plan_text(const Question& q, const Answer& a, const SearchTime& time
 Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time) {
   const Census& census = a.result.census;
   Json json{{"schema_version", kSchemaVersion}, {"feasible", a.result.best.has_value()}};
+  if (!a.result.best && a.result.stopped) json["feasible"] = nullptr;  // nobody knows
   json["best"] = nullptr;
   if (a.result.best) {
     json["best"] = estimate_json(q, a, 0);
@@ -237,6 +241,7 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   json["census"] = census_json(census);
   json["search"] = {{"plans", census.considered},
                     {"stopped", a.result.stopped},
+                    {"not_looked_at", a.not_looked_at},
                     {"judged", census.judged()},
                     {"time_s", time.seconds},
                     {"plans_per_s", static_cast<double>(census.judged()) / std::max(time.seconds, 1e-9)}};

@@ -61,22 +61,27 @@ std::string range_words(const GpuRange& range) {
 /// "cost: $1,265,123 on 512 GPUs, the best of the sizes 1 to 16,384 GPUs".
 std::string headline(const RunAnswer& run) {
   const std::string kind = std::string(name(run.objective.kind)) + ": ";
-  if (!run.best)
-    return run.sizes ? kind + "no size from " + range_words(run.sizes->range) + " holds a plan\n" : "";
+  const bool stopped = run.sizes && run.sizes->search.stopped;
+  if (!run.best) {
+    if (!run.sizes) return "";
+    const std::string found = stopped ? "stopped before a plan was found on a size from " : "no size from ";
+    return kind + found + range_words(run.sizes->range) + (stopped ? "\n" : " holds a plan\n");
+  }
   const std::string on = " on " + gpus(run.best->plan.gpus());
   if (!run.totals->in_time) {
     const std::string takes =
         days(*run.totals->time) + on + ", and the deadline is " + days(*run.objective.deadline);
     return kind +
-           (run.sizes
-                ? "no size from " + range_words(run.sizes->range) + " is done in time; the soonest takes "
-                : "not done in time: ") +
+           (run.sizes ? "no size from " + range_words(run.sizes->range) + " is done in time; the soonest" +
+                            (stopped ? " so far" : "") + " takes "
+                      : "not done in time: ") +
            takes + "\n";
   }
   if (!run.sizes)
     return kind + value_words(run) + on + "; on one size every objective prefers the same plan\n";
-  const std::string of = (run.objective.kind == ObjectiveKind::kGpus ? ", the fewest" : ", the best");
-  return kind + value_words(run) + on + of + " of all sizes from " + range_words(run.sizes->range) + "\n";
+  const std::string of = run.objective.kind == ObjectiveKind::kGpus ? ", the fewest" : ", the best";
+  return kind + value_words(run) + on + of + (stopped ? " so far" : "") + " of all sizes from " +
+         range_words(run.sizes->range) + "\n";
 }
 
 std::string told_by(const Source& source) { return "  [" + label(source) + "]"; }
@@ -116,6 +121,7 @@ std::string sizes_words(const SizesAnswer& sizes) {
   if (c.unfit > 0) text += " (nothing fits on " + count(c.unfit) + ")";
   if (c.excluded > 0) text += ", " + count(c.excluded) + " excluded by a bound on their times";
   if (c.illegal > 0) text += ", " + count(c.illegal) + " without a legal plan";
+  if (c.left > 0) text += ", " + count(c.left) + " not looked at to the end, as the search was stopped";
   return text;
 }
 
@@ -153,7 +159,8 @@ Json sizes_json(const SizesAnswer& sizes) {
           {"searched", c.searched},
           {"nothing_fits", c.unfit},
           {"excluded_by_bound", c.excluded},
-          {"without_legal_plan", c.illegal}};
+          {"without_legal_plan", c.illegal},
+          {"not_looked_at", c.left}};
 }
 
 bool is_best(const RunAnswer& run, const Estimate& e) { return run.best && run.best->plan == e.plan; }
@@ -186,8 +193,9 @@ void add_run(const RunAnswer& run, Json& json) {
   if (run.objective.about_run()) json["run"] = run_json(run);
   if (run.sizes) json["sizes"] = sizes_json(*run.sizes);
   if (!run.pareto) return;
+  json["pareto_stopped"] = run.pareto->stopped;
   json["pareto"] = Json::array();
-  for (const Estimate& e : *run.pareto) {
+  for (const Estimate& e : run.pareto->plans) {
     json["pareto"].push_back({{"gpus", e.plan.gpus()},
                               {"plan", plan_json(e.plan)},
                               {"step_time_s", e.step.raw()},
@@ -202,16 +210,17 @@ std::string pareto_text(const RunAnswer& run) {
   std::string text = "\nplans that no other beats in GPUs, step time and memory left free\n";
   Table table("rrrll");
   table.row({"GPUs", "step", "free", "plan", ""});
-  for (const Estimate& e : *run.pareto) {
+  for (const Estimate& e : run.pareto->plans) {
     table.row({count(e.plan.gpus()), format(e.step), format(e.headroom()), canonical(e.plan),
                is_best(run, e) ? "best" : ""});
   }
-  return text + (run.pareto->empty() ? "  nothing fits\n" : table.text());
+  if (run.pareto->stopped) return text + table.text() + "  stopped before its end: there may be others\n";
+  return text + (run.pareto->plans.empty() ? "  nothing fits\n" : table.text());
 }
 
 std::string pareto_csv(const RunAnswer& run) {
   std::string text = "gpus,step_time_s,headroom_bytes,total_bytes,tokens_per_s_per_gpu,best,plan\n";
-  for (const Estimate& e : *run.pareto) {
+  for (const Estimate& e : run.pareto->plans) {
     text += fmt::format("{},{},{:.0f},{:.0f},{},{},\"{}\"\n", e.plan.gpus(), e.step.raw(), e.headroom().raw(),
                         e.memory.total().raw(), e.tokens_per_gpu.raw(), is_best(run, e) ? 1 : 0,
                         canonical(e.plan));

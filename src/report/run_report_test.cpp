@@ -31,8 +31,8 @@ RunAnswer priced() {
   SizesAnswer sizes{{1, 8, 1}, {}};
   sizes.search.census = {8, 1, 3, 4, 2};
   RunAnswer run = run_answer(o, sizes, estimate(8, 2, 5));
-  run.pareto = {estimate(4, 4, 1), estimate(8, 2, 5), estimate(8, 3, 30)};
-  run.pareto->back().plan.zero_stage = 3;
+  run.pareto = ParetoFront{{estimate(4, 4, 1), estimate(8, 2, 5), estimate(8, 3, 30)}};
+  run.pareto->plans.back().plan.zero_stage = 3;
   return run;
 }
 
@@ -68,6 +68,28 @@ TEST(RunReport, SaysThatItIsLate) {
   EXPECT_THAT(run_text(run), HasSubstr("cost: not done in time: 10 days on 8 GPUs"));
   run.objective.told = false;
   EXPECT_THAT(run_text(run), HasSubstr("not done in time"));
+}
+
+TEST(RunReport, SaysThatItWasStopped) {
+  RunAnswer run = priced();
+  run.sizes->search.stopped = true;
+  run.sizes->search.census = {8, 1, 2, 2, 0, 3};
+  run.pareto->stopped = true;
+  EXPECT_THAT(run_text(run), HasSubstr("cost: $3,840 on 8 GPUs, the best so far of all sizes from 1 to 8"));
+  EXPECT_THAT(run_text(run), HasSubstr("3 not looked at to the end, as the search was stopped"));
+  EXPECT_THAT(pareto_text(run), HasSubstr("stopped before its end: there may be others"));
+  Json json;
+  add_run(run, json);
+  EXPECT_EQ(json["sizes"]["not_looked_at"], 3);
+  EXPECT_EQ(json["pareto_stopped"], true);
+  run.objective.deadline = seconds(86400);
+  EXPECT_THAT(run_text(run_answer(run.objective, run.sizes, run.best)),
+              HasSubstr("the soonest so far takes"));
+  run = run_answer(run.objective, run.sizes, std::nullopt);
+  EXPECT_THAT(run_text(run), HasSubstr("cost: stopped before a plan was found on a size from 1 to 8 GPUs\n"));
+  run.pareto = ParetoFront{{}, true};
+  EXPECT_EQ(pareto_text(run).find("nothing fits"), std::string::npos);
+  EXPECT_THAT(pareto_svg(run, ""), HasSubstr("stopped before a plan was found"));
 }
 
 TEST(RunReport, JsonIsInBaseUnits) {

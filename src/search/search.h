@@ -11,13 +11,13 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "estimate/estimator.h"
+#include "search/search_watch.h"
 
 namespace shardplan {
 
@@ -64,13 +64,6 @@ struct SearchResult {
 /// deterministic.
 bool better(const Estimate& a, const Estimate& b);
 
-/// Who watches a search from another thread, and may stop it.
-struct SearchWatch {
-  std::atomic<std::int64_t> layouts = 0;   // to be searched, unless a bound excludes them
-  std::atomic<std::int64_t> searched = 0;  // of them
-  std::atomic<bool> stop = false;
-};
-
 struct SearchOptions {
   std::size_t runners_up = 3;
   /// A legal plan that may be near the best, as a neighbouring question's is: what it reaches excludes
@@ -100,12 +93,12 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed,
 /// For who asks for the best plan alone.
 inline SearchResult fastest(const Estimator& estimator, const FixedAxes& fixed,
                             const std::vector<BoundedLayout>& layouts,
-                            const std::optional<Plan>& known = std::nullopt) {
-  return search(estimator, fixed, layouts, SearchOptions{.runners_up = 0, .known = known});
+                            const std::optional<Plan>& known = std::nullopt, SearchWatch* watch = nullptr) {
+  return search(estimator, fixed, layouts, SearchOptions{.runners_up = 0, .known = known, .watch = watch});
 }
 inline SearchResult fastest(const Estimator& estimator, const FixedAxes& fixed,
-                            const std::optional<Plan>& known = std::nullopt) {
-  return search(estimator, fixed, SearchOptions{.runners_up = 0, .known = known});
+                            const std::optional<Plan>& known = std::nullopt, SearchWatch* watch = nullptr) {
+  return search(estimator, fixed, SearchOptions{.runners_up = 0, .known = known, .watch = watch});
 }
 
 }  // namespace shardplan

@@ -60,23 +60,22 @@ double limit_of(ObjectiveKind kind, std::int64_t gpus, double best) {
 
 class SizeScan {
  public:
-  SizeScan(const GpuRange& range, const Objective& objective, const QuestionOfSize& question_of)
-      : range_(range), objective_(objective), question_of_(question_of) {}
+  SizeScan(const GpuRange& range, const Objective& objective, const QuestionOfSize& question_of,
+           const SearchOptions& options)
+      : range_(range), objective_(objective), question_of_(question_of), options_(options) {}
 
   SizeSearch run(const Question& largest) {
-    const std::vector<std::int64_t> legal = legal_sizes(range_, largest);
-    found_.census.sizes = range_.count();
-    found_.census.illegal = range_.count() - static_cast<std::int64_t>(legal.size());
+    const std::vector<std::int64_t> legal = legal_sizes(range_, largest, options_.watch);
+    SizeCensus& census = found_.census;
+    census.sizes = range_.count();
+    if (!stopped(options_.watch)) census.illegal = census.sizes - static_cast<std::int64_t>(legal.size());
     if (objective_.deadline && objective_.budget)
       in_time_ = objective_.deadline->raw() * d(largest.workload.sequence) / objective_.budget->raw();
-    for (const std::int64_t gpus : legal) bound(gpus);
-    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-      return a.rank != b.rank ? a.rank < b.rank : a.gpus < b.gpus;
-    });
-    for (const Candidate& candidate : candidates_) {
-      if (candidate.rank > best_rank_ * kRounding || !search(candidate.gpus)) ++found_.census.excluded;
-    }
+    bound(legal);
+    search_candidates();
     if (!found_.best && !legal.empty()) found_.gpus = legal.back();
+    census.left = census.sizes - census.illegal - census.excluded - census.searched;
+    found_.stopped = census.left > 0;
     return found_;
   }
 
@@ -86,10 +85,33 @@ class SizeScan {
     std::int64_t gpus = 0;
   };
 
+  void bound(const std::vector<std::int64_t>& legal) {
+    WatchedItems sizes(options_.watch, "bounds of sizes", static_cast<std::int64_t>(legal.size()));
+    for (const std::int64_t gpus : legal) {
+      if (!sizes.next()) return;
+      bound(gpus);
+    }
+  }
+
+  /// The best ones first: what is found on them excludes the others.
+  void search_candidates() {
+    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+      return a.rank != b.rank ? a.rank < b.rank : a.gpus < b.gpus;
+    });
+    WatchedItems sizes(options_.watch, "sizes", static_cast<std::int64_t>(candidates_.size()));
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.rank > best_rank_ * kRounding) {
+        ++found_.census.excluded;
+      } else if (sizes.next()) {
+        search(candidate.gpus);
+      }
+    }
+  }
+
   void bound(std::int64_t gpus) {
     const Question question = question_of_(gpus);
     const Estimator estimator(question);
-    const double least = bounded_layouts(estimator, question.fixed).front().per_sequence;
+    const double least = bounded_layouts(estimator, question.fixed, options_.threads).front().per_sequence;
     if (least > in_time_ * kRounding) {
       ++found_.census.excluded;
     } else {
@@ -97,21 +119,20 @@ class SizeScan {
     }
   }
 
-  /// False where a bound excludes the size after all.
-  bool search(std::int64_t gpus) {
+  void search(std::int64_t gpus) {
     const Question question = question_of_(gpus);
     const Estimator estimator(question);
     const double limit = std::min(in_time_, limit_of(objective_.kind, gpus, best_rank_));
-    const SearchResult result = shardplan::search(
-        estimator, question.fixed, SearchOptions{.runners_up = 0, .slowest = limit * kRounding});
-    if (!result.best && limit < kNoLimit) return false;
-    ++found_.census.searched;
-    if (result.best) {
-      consider(gpus, *result.best);
-    } else {
-      ++found_.census.unfit;
-    }
-    return true;
+    const SearchResult result = shardplan::search(estimator, question.fixed,
+                                                  SearchOptions{.runners_up = 0,
+                                                                .slowest = limit * kRounding,
+                                                                .threads = options_.threads,
+                                                                .watch = options_.watch});
+    if (result.best) consider(gpus, *result.best);
+    if (result.stopped) return;
+    const bool excluded = !result.best && limit < kNoLimit;  // by a bound after all
+    ++(excluded ? found_.census.excluded : found_.census.searched);
+    if (!result.best && !excluded) ++found_.census.unfit;
   }
 
   void consider(std::int64_t gpus, const Estimate& estimate) {
@@ -126,6 +147,7 @@ class SizeScan {
   const GpuRange& range_;
   const Objective& objective_;
   const QuestionOfSize& question_of_;
+  const SearchOptions& options_;
   double in_time_ = kNoLimit;  // seconds a sequence that the deadline leaves
   double best_rank_ = kNoLimit;
   std::vector<Candidate> candidates_;
@@ -134,11 +156,12 @@ class SizeScan {
 
 }  // namespace
 
-std::vector<std::int64_t> legal_sizes(const GpuRange& range, const Question& question) {
+std::vector<std::int64_t> legal_sizes(const GpuRange& range, const Question& question, SearchWatch* watch) {
   Question probe = question;
   const Space space(probe);  // refers to the probe: what is legal follows its number of GPUs
   std::vector<std::int64_t> sizes;
-  for (std::int64_t gpus = range.first(); gpus <= range.most; gpus += range.step) {
+  WatchedItems all(watch, "legal sizes", range.count());
+  for (std::int64_t gpus = range.first(); gpus <= range.most && all.next(); gpus += range.step) {
     probe.cluster.gpus = gpus;
     if (has_plan(space, probe.fixed)) sizes.push_back(gpus);
   }
@@ -146,13 +169,13 @@ std::vector<std::int64_t> legal_sizes(const GpuRange& range, const Question& que
 }
 
 SizeSearch best_size(const GpuRange& range, const Objective& objective, const Question& largest,
-                     const QuestionOfSize& question_of) {
-  const SizeSearch found = SizeScan(range, objective, question_of).run(largest);
-  if (found.best || !objective.deadline) return found;
+                     const QuestionOfSize& question_of, const SearchOptions& options) {
+  const SizeSearch found = SizeScan(range, objective, question_of, options).run(largest);
+  if (found.best || !objective.deadline || found.stopped) return found;
   Objective soonest = objective;
   soonest.kind = ObjectiveKind::kStepTime;
   soonest.deadline.reset();
-  SizeSearch late = SizeScan(range, soonest, question_of).run(largest);
+  SizeSearch late = SizeScan(range, soonest, question_of, options).run(largest);
   late.in_time = !late.best.has_value();
   return late;
 }

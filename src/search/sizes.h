@@ -11,39 +11,39 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
-#include "catalog/objective.h"
+#include "catalog/plan_question.h"
 #include "search/search.h"
 
 namespace shardplan {
 
-/// The same question on so many GPUs.
-using QuestionOfSize = std::function<Question(std::int64_t gpus)>;
-
-/// What became of the sizes: sizes = illegal + excluded + searched.
+/// What became of the sizes: sizes = illegal + excluded + searched + left.
 struct SizeCensus {
   std::int64_t sizes = 0;
   std::int64_t illegal = 0;   // no plan is legal
   std::int64_t excluded = 0;  // no plan is better than the best, by a bound, whether it fits or not
   std::int64_t searched = 0;
   std::int64_t unfit = 0;  // of those searched: all plans were looked at, and nothing fits
+  std::int64_t left = 0;   // not looked at, or not to the end, as the search was stopped
 };
 
 struct SizeSearch {
   std::int64_t gpus = 0;  // of the best; where there is none, the largest size with a legal plan, else 0
   std::optional<Estimate> best;  // on that size
   bool in_time = true;           // false: no size meets the deadline, and the best is the fastest
+  bool stopped = false;          // before its end: what it holds is of the sizes that were looked at
   SizeCensus census;
 };
 
-/// `largest`: the question on some size of the range; only the number of GPUs differs on the others.
+/// `largest`: the question on some size of the range; only the number of GPUs differs on the others. Of the
+/// options those that say how to search count: threads and watch.
 SizeSearch best_size(const GpuRange& range, const Objective& objective, const Question& largest,
-                     const QuestionOfSize& question_of);
+                     const QuestionOfSize& question_of, const SearchOptions& options = {});
 
-/// The sizes of a range on which some plan is legal, increasing.
-std::vector<std::int64_t> legal_sizes(const GpuRange& range, const Question& question);
+/// The sizes of a range on which some plan is legal, increasing; where it is stopped, the first of them.
+std::vector<std::int64_t> legal_sizes(const GpuRange& range, const Question& question,
+                                      SearchWatch* watch = nullptr);
 
 }  // namespace shardplan

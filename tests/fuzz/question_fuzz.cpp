@@ -31,13 +31,9 @@ void take_plan_line(std::string_view line, shardplan::PlanSpec& spec) {
   if (space == std::string_view::npos) return;
   const std::string_view flag = line.substr(0, space);
   const std::string text(line.substr(space + 1));
-  for (const shardplan::ObjectiveFlag& f : shardplan::objective_flags()) {
-    if (flag == f.flag) spec.objective.*f.text = text;
+  for (const shardplan::PlanFlag& f : shardplan::plan_flags()) {
+    if (flag == f.flag) f.text(spec) = text;
   }
-  if (flag == "--fix") spec.fix = text;
-  if (flag == "--min") spec.bounds.min = text;
-  if (flag == "--max") spec.bounds.max = text;
-  if (flag == "--forbid") spec.bounds.forbid = text;
 }
 
 }  // namespace

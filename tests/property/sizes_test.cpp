@@ -134,6 +134,54 @@ TEST(Sizes, MoreGpusToChooseFromNeverTakeLonger) {
   EXPECT_LT(step, std::numeric_limits<double>::infinity());
 }
 
+/// The sizes of a question, the last of so many calls being the one at which the search is stopped.
+QuestionOfSize stopping_at(int calls, const PlanSpec& spec, SearchWatch& watch) {
+  return [=, &watch, left = calls](std::int64_t gpus) mutable {
+    if (--left == 0) watch.stop = true;
+    return question_of_size(spec, catalog(), gpus).value();
+  };
+}
+
+TEST(Sizes, StoppedItHasTheBestOfThoseThatWereSearched) {
+  int found = 0;
+  for (const Asked& asked : kAsked) {
+    const PlanSpec spec = spec_of(asked);
+    const PlanQuestion question = build_plan_question(spec, catalog()).value();
+    const int legal = static_cast<int>(legal_sizes(*question.sizes, question.question).size());
+    for (int kind = 0; kind < kObjectiveKindCount; ++kind) {
+      const Objective o = objective(static_cast<ObjectiveKind>(kind));
+      const SizeSearch whole = best_size(*question.sizes, o, question.question, sizes_of(spec));
+      EXPECT_FALSE(whole.stopped);
+      EXPECT_EQ(whole.census.left, 0);
+      if (whole.census.searched < 2 || !whole.in_time) continue;
+      SearchWatch watch;  // as many calls for the bounds, then one for each size that is searched
+      const SizeSearch part = best_size(*question.sizes, o, question.question,
+                                        stopping_at(legal + 2, spec, watch), SearchOptions{.watch = &watch});
+      const SizeCensus& c = part.census;
+      EXPECT_TRUE(part.stopped) << said(asked) << ", " << name(o.kind);
+      EXPECT_LE(c.searched, 1) << said(asked) << ", " << name(o.kind);  // none where a bound excludes it yet
+      EXPECT_GT(c.left, 0) << said(asked) << ", " << name(o.kind);
+      EXPECT_EQ(c.sizes, c.illegal + c.excluded + c.searched + c.left) << said(asked);
+      if (!part.best) continue;
+      ++found;
+      EXPECT_GE(badness(o, *part.best), badness(o, *whole.best) * (1 - 1e-12)) << said(asked);
+    }
+  }
+  EXPECT_GT(found, 2);
+}
+
+TEST(Sizes, StoppedAtItsBoundsItHasNoPlanAndSaysOfNoSizeThatNothingFits) {
+  const PlanSpec spec = spec_of(kAsked.front());
+  const PlanQuestion question = build_plan_question(spec, catalog()).value();
+  SearchWatch watch;
+  const SizeSearch found = best_size(*question.sizes, {}, question.question, stopping_at(2, spec, watch),
+                                     SearchOptions{.watch = &watch});
+  EXPECT_TRUE(found.stopped);
+  EXPECT_FALSE(found.best);
+  EXPECT_EQ(found.census.unfit, 0);
+  EXPECT_EQ(found.census.left, found.census.sizes) << "none was searched or excluded";
+}
+
 struct Figures {
   std::int64_t gpus;
   double step, free;
@@ -167,6 +215,20 @@ std::vector<Figures> front_of_all(const Asked& asked, const GpuRange& range) {
   return front;
 }
 
+TEST(ParetoFront, StoppedItHasThoseOfTheSizesBefore) {
+  const PlanSpec spec = spec_of(kAsked.front());
+  const PlanQuestion question = build_plan_question(spec, catalog()).value();
+  SearchWatch watch;
+  const ParetoFront part = pareto_front({1, 8, 1}, question.question, stopping_at(4, spec, watch), &watch);
+  const ParetoFront whole = pareto_front({1, 8, 1}, question.question, sizes_of(spec));
+  EXPECT_TRUE(part.stopped);
+  EXPECT_FALSE(whole.stopped);
+  ASSERT_FALSE(part.plans.empty());
+  ASSERT_LT(part.plans.size(), whole.plans.size());
+  for (std::size_t i = 0; i < part.plans.size(); ++i)
+    EXPECT_EQ(canonical(part.plans[i].plan), canonical(whole.plans[i].plan));
+}
+
 TEST(ParetoFront, IsThatOfAllPlans) {
   for (const Asked& asked : {Asked{"llama3-8b", "h100-sxm", "1:6", "4096", "12", "generic"},
                              Asked{"llama3-8b", "a100-40gb-sxm", "4:12:4", "4096", "24", "megatron"},
@@ -174,7 +236,8 @@ TEST(ParetoFront, IsThatOfAllPlans) {
     const PlanSpec spec = spec_of(asked);
     const PlanQuestion question = build_plan_question(spec, catalog()).value();
     const std::vector<Figures> expected = front_of_all(asked, *question.sizes);
-    const std::vector<Estimate> found = pareto_front(*question.sizes, question.question, sizes_of(spec));
+    const std::vector<Estimate> found =
+        pareto_front(*question.sizes, question.question, sizes_of(spec)).plans;
     EXPECT_GT(expected.size(), 3U) << said(asked);
     ASSERT_EQ(found.size(), expected.size()) << said(asked);
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -1,0 +1,28 @@
+// What `plan` is asked: a question on one size of the cluster or on each of several, and what is best.
+//
+//   asked.sizes;                     // 8, 16, ... 1,024 GPUs; nothing: one size
+//   Question q = asked.of_size(64);  // the same on 64, with the batch that all sizes share
+//
+// Not here: how it is read (import/plan_question.h), which size is best (search/sizes.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "catalog/objective.h"
+#include "catalog/question.h"
+
+namespace shardplan {
+
+/// The same question on so many GPUs.
+using QuestionOfSize = std::function<Question(std::int64_t gpus)>;
+
+struct PlanQuestion {
+  Question question;              // on the one size, or on the largest that the told axes divide
+  std::optional<GpuRange> sizes;  // nothing: one size
+  Objective objective;
+  QuestionOfSize of_size;  // for a size of the range on which some plan is legal
+};
+
+}  // namespace shardplan
