@@ -23,6 +23,8 @@ GRID = {
     "seq": [4096, 8192],
     "global-batch": [256, 512],
     "tp": [None, 3],  # 3 divides no number of heads here: rows in error
+    "tokens": "1T",
+    "deadline": "100d",  # some rows are in time and some are late
 }
 ITEMS = 2 * 6 * 2 * 2 * 2
 WAIT_S = 60
@@ -78,6 +80,7 @@ class SweepResume(unittest.TestCase):
         self.assertTrue(summary["complete"])
         self.assertEqual(summary["kept"], before - (1 if ending == "csv" and before else 0))
         self.assertEqual(summary["feasible"] + summary["infeasible"] + summary["errors"], ITEMS)
+        self.assertEqual(summary["late"], self.whole["jsonl"].count(b'"in_time":false'))
         self.assertEqual(self.file.read_bytes(), self.whole[ending])
 
     def test_threads_make_no_difference(self):
@@ -89,6 +92,7 @@ class SweepResume(unittest.TestCase):
         rows = [json.loads(line) for line in self.whole["jsonl"].splitlines()]
         self.assertEqual([row["item"] for row in rows], list(range(ITEMS)))
         self.assertEqual({row["feasible"] for row in rows}, {True, False, None})
+        self.assertEqual({row["in_time"] for row in rows}, {True, False, None})
 
     def test_killed_again_and_again(self):
         killed = 0

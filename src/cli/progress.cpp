@@ -32,6 +32,7 @@ std::string clock_text(double seconds) {
 void Progress::show(const SweepSummary& s) {
   if (!shown_ || (width_ > 0 && Clock::now() - drawn_ < kBetweenDrawings)) return;
   std::string line = fmt::format("{} {} of {} items", bar(s.done(), s.items), s.done(), s.items);
+  if (s.late > 0) line += fmt::format(", {} late", s.late);
   if (s.infeasible > 0) line += fmt::format(", {} without a plan", s.infeasible);
   if (s.errors > 0) line += fmt::format(", {} in error", s.errors);
   const std::int64_t fresh = s.done() - s.kept, left = s.items - s.done();

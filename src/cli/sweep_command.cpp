@@ -103,11 +103,11 @@ bool work(const SweepGrid& grid, const SweepLines& lines, std::size_t threads, c
 }
 
 int conclude(const SweepSummary& summary, const Output& output) {
-  int status = summary.all_feasible() ? kYes : kNo;
+  int status = summary.yes() ? kYes : kNo;
   if (summary.out.empty()) {
     std::fputs(("shardplan: " + sweep_text(summary)).c_str(), stderr);
   } else {
-    status = output.answer(sweep_text(summary), sweep_json(summary), summary.all_feasible());
+    status = output.answer(sweep_text(summary), sweep_json(summary), summary.yes());
   }
   return status != kWrong && summary.done() < summary.items ? kStatusOfSignal + stop_signal : status;
 }

@@ -31,6 +31,17 @@ Result<std::int64_t> read_whole(const char* flag, const std::string& typed, std:
   return static_cast<std::int64_t>(*v);
 }
 
+Result<bool> read_switch(const char* flag, const std::string& typed) {
+  const std::string key = name_key(typed);
+  for (const char* yes : {"on", "true", "yes", "1"}) {
+    if (key == yes) return true;
+  }
+  for (const char* no : {"off", "false", "no", "0"}) {
+    if (key == no) return false;
+  }
+  return Error{"bad_value", quoted_flag_text(typed) + " is neither on nor off", flag, "on or off", ""};
+}
+
 const char* flag_name(FlagReader::Member flag) {
   for (const QuestionFlag& f : question_flags()) {
     if (f.text == flag) return f.flag;
@@ -105,14 +116,9 @@ std::optional<FlopsPerSecond<>> FlagReader::teraflops_of(Member flag, const Limi
 
 std::optional<bool> FlagReader::boolean(Member flag) {
   if (!told(flag)) return std::nullopt;
-  const std::string key = name_key(*text(flag));
-  for (const char* yes : {"on", "true", "yes", "1"}) {
-    if (key == yes) return true;
-  }
-  for (const char* no : {"off", "false", "no", "0"}) {
-    if (key == no) return false;
-  }
-  fail(flag, "bad_value", quoted_flag_text(*text(flag)) + " is neither on nor off", "on or off");
+  const Result<bool> read = read_switch(flag_name(flag), *text(flag));
+  if (read) return *read;
+  fail(read.error());
   return std::nullopt;
 }
 

@@ -45,6 +45,9 @@ Result<Q> read_flag(const char* flag, const std::string& typed,
 Result<std::int64_t> read_whole(const char* flag, const std::string& typed, std::int64_t low,
                                 std::int64_t high);
 
+/// The same for a switch.
+Result<bool> read_switch(const char* flag, const std::string& typed);
+
 class FlagReader {
  public:
   using Member = QuestionSpec::Flag QuestionSpec::*;

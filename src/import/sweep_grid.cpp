@@ -1,15 +1,13 @@
 #include "import/sweep_grid.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 
-#include "import/axis_bounds.h"
-#include "import/flag_list.h"
+#include "import/flag_reader.h"
 #include "import/json_text.h"
 
 namespace shardplan {
@@ -17,18 +15,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct BoundKey {
-  const char* key;
-  std::optional<std::string> BoundTexts::*text;
-};
-constexpr std::array<BoundKey, 3> kBounds{
-    {{"min", &BoundTexts::min}, {"max", &BoundTexts::max}, {"forbid", &BoundTexts::forbid}}};
+/// Of a flag: the same without its dashes.
+std::string key_of(const char* flag) { return std::string(flag).substr(2); }
 
 const std::vector<std::string>& flag_keys() {
   static const std::vector<std::string> keys = [] {
     std::vector<std::string> all;
-    for (const QuestionFlag& flag : question_flags()) all.push_back(std::string(flag.flag).substr(2));
-    for (const BoundKey& bound : kBounds) all.emplace_back(bound.key);
+    for (const QuestionFlag& flag : question_flags()) all.push_back(key_of(flag.flag));
+    for (const PlanFlag& flag : plan_flags()) all.push_back(key_of(flag.flag));
+    all.push_back(key_of(kWholeSpaceFlag));
     return all;
   }();
   return keys;
@@ -215,33 +210,28 @@ SweepItem sweep_item(const SweepGrid& grid, std::int64_t index) {
   return item;
 }
 
-Result<Question> item_question(const SweepItem& item, const Catalog& catalog) {
-  FlagList flags;
-  BoundTexts texts;
-  for (const auto& [key, value] : item.items()) {
-    if (value.is_null()) continue;
-    const std::string& name = key;
-    const auto bound =
-        std::find_if(kBounds.begin(), kBounds.end(), [&](const BoundKey& b) { return b.key == name; });
-    if (bound != kBounds.end()) {
-      texts.*(bound->text) = typed(value);
-    } else {
-      flags.emplace_back("--" + key, typed(value));
-    }
+Result<PlanQuestion> item_question(const SweepItem& item, const Catalog& catalog) {
+  PlanSpec spec;
+  const auto told = [&](const char* flag) -> std::optional<std::string> {
+    const auto at = item.find(key_of(flag));
+    if (at == item.end() || at->is_null()) return std::nullopt;
+    return typed(*at);
+  };
+  for (const QuestionFlag& flag : question_flags()) spec.question.*flag.text = told(flag.flag);
+  for (const PlanFlag& flag : plan_flags()) flag.text(spec) = told(flag.flag);
+  if (const auto text = told(kWholeSpaceFlag)) {
+    const Result<bool> whole = read_switch(kWholeSpaceFlag, *text);
+    if (!whole) return whole.error();
+    spec.whole_space = *whole;
   }
-  Result<Question> question = question_from_flags(Purpose::kPlan, flags, catalog);
-  if (!question) return question.error();
-  const auto bounded = read_bounds(texts, question.value().fixed);
-  if (!bounded) return bounded.error();
-  question.value().notes.insert(question->notes.end(), bounded->begin(), bounded->end());
-  return question;
+  return build_plan_question(spec, catalog);
 }
 
-std::string sweep_digest(const SweepGrid& grid, const Catalog& catalog, const std::string& version) {
+std::string sweep_digest(const SweepGrid& grid, const Catalog& catalog, const std::string& program) {
   std::map<std::string, std::string> files;
   const std::string text = canonical(grid, files);
   std::vector<EmbeddedFile> parts{
-      {"grid", text.c_str()}, {"catalog", catalog.digest.c_str()}, {"version", version.c_str()}};
+      {"grid", text.c_str()}, {"catalog", catalog.digest.c_str()}, {"program", program.c_str()}};
   for (const auto& [name, content] : files) parts.push_back({name.c_str(), content.c_str()});
   return catalog_digest(parts);
 }

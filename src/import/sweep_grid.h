@@ -7,7 +7,7 @@
 //   Result<SweepGrid> grid = read_sweep_grid(text, "grid.json");
 //   grid->size;                            // 6 = 2 models x (2 + 1) machines x 1 sequence
 //   SweepItem item = sweep_item(*grid, 4); // {"preset":"llama3-70b","gpu":"h100-sxm","gpus":128,"seq":4096}
-//   item_question(item, catalog());        // the question that `plan` builds of these flags
+//   item_question(item, catalog());        // what `plan` is asked by these flags
 //
 // A key is a flag of `plan` without its dashes; its value, or each of a list in turn, is what would be typed
 // after it: a text, a number, true or false; null leaves the flag out. A key that is no flag names cases:
@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "import/question.h"
+#include "import/plan_question.h"
 
 namespace shardplan {
 
@@ -49,11 +49,11 @@ Result<SweepGrid> read_sweep_grid(std::string_view text, const std::string& docu
 /// `index` from 0, less than the grid's size.
 SweepItem sweep_item(const SweepGrid& grid, std::int64_t index);
 
-/// The question that `plan` builds of the same flags, --min, --max and --forbid among them.
-Result<Question> item_question(const SweepItem& item, const Catalog& catalog);
+/// What `plan` is asked by the same flags, all that it takes of the question and of the run.
+Result<PlanQuestion> item_question(const SweepItem& item, const Catalog& catalog);
 
 /// Equal where all rows are: of the grid, of the files that it names as models and clusters, of the catalog
-/// and of the program's version. 16 hexadecimal digits.
-std::string sweep_digest(const SweepGrid& grid, const Catalog& catalog, const std::string& version);
+/// and of the program (its version and sources). 16 hexadecimal digits.
+std::string sweep_digest(const SweepGrid& grid, const Catalog& catalog, const std::string& program);
 
 }  // namespace shardplan

@@ -95,16 +95,19 @@ TEST(SweepGrid, AnItemIsTheQuestionOfItsFlags) {
   const SweepGrid grid = grid_of(
       R"({"params": 8, "layers": 32, "hidden": 4096, "heads": 32, "gpu": "h100", "gpus": 16, "seq": "8192",
           "global-batch": "524288tok", "sp": true, "tp": [null, 2], "max": "pp=4", "forbid": "cp"})");
-  const Result<Question> searched = item_question(sweep_item(grid, 0), catalog);
-  ASSERT_TRUE(searched) << searched.error().where << searched.error().message;
-  EXPECT_EQ(searched->cluster.gpus, 16);
-  EXPECT_EQ(searched->workload.sequence, 8192);
-  EXPECT_EQ(searched->workload.global_batch, 64);
-  EXPECT_FALSE(searched->fixed.tp);
-  EXPECT_EQ(searched->fixed.sequence_parallel, true);
-  EXPECT_EQ(searched->fixed.bounds_of(Degree::kPp).most, 4);
-  EXPECT_EQ(searched->fixed.bounds_of(Degree::kCp).most, 1);
-  EXPECT_EQ(item_question(sweep_item(grid, 1), catalog)->fixed.tp, 2);
+  const Result<PlanQuestion> asked = item_question(sweep_item(grid, 0), catalog);
+  ASSERT_TRUE(asked) << asked.error().where << asked.error().message;
+  const Question& searched = asked->question;
+  EXPECT_EQ(searched.cluster.gpus, 16);
+  EXPECT_EQ(searched.workload.sequence, 8192);
+  EXPECT_EQ(searched.workload.global_batch, 64);
+  EXPECT_FALSE(searched.fixed.tp);
+  EXPECT_EQ(searched.fixed.sequence_parallel, true);
+  EXPECT_EQ(searched.fixed.bounds_of(Degree::kPp).most, 4);
+  EXPECT_EQ(searched.fixed.bounds_of(Degree::kCp).most, 1);
+  EXPECT_FALSE(asked->sizes);
+  EXPECT_FALSE(asked->objective.about_run());
+  EXPECT_EQ(item_question(sweep_item(grid, 1), catalog)->question.fixed.tp, 2);
 
   const auto wrong = [&](const char* text) { return item_question(sweep_item(grid_of(text), 0), catalog); };
   EXPECT_EQ(wrong(R"({"preset": "no such model"})").error().where, "--preset");
@@ -112,6 +115,50 @@ TEST(SweepGrid, AnItemIsTheQuestionOfItsFlags) {
                 .error()
                 .where,
             "--max");
+}
+
+TEST(SweepGrid, AnItemMayAskOfTheRunAndOfSeveralSizes) {
+  const Catalog catalog = load_catalog(as_files(test_catalog_texts())).value();
+  const std::string shape = R"("params": 8, "layers": 32, "hidden": 4096, "heads": 32, "gpu": "h100", )";
+  const auto asked = [&](const std::string& flags) {
+    return item_question(sweep_item(grid_of("{" + shape + flags + "}"), 0), catalog);
+  };
+  const auto run = asked(R"("gpus": "8:64:8", "objective": "cost", "tokens": "15T", "deadline": "30d",
+                            "price": 2.5, "watts": 700, "budget": 100, "fix": "tp=2,zero=1")");
+  ASSERT_TRUE(run) << run.error().where << run.error().message;
+  ASSERT_TRUE(run->sizes);
+  EXPECT_EQ(run->sizes->first(), 8);
+  EXPECT_EQ(run->sizes->most, 40) << "what the budget pays for";
+  EXPECT_EQ(run->of_size(16).cluster.gpus, 16);
+  EXPECT_EQ(run->question.fixed.tp, 2);
+  EXPECT_EQ(run->objective.kind, ObjectiveKind::kCost);
+  EXPECT_EQ(run->objective.budget->raw(), 15e12);
+  EXPECT_EQ(run->objective.deadline->raw(), 30 * 86400.0);
+  EXPECT_EQ(run->objective.watts->value, 700);
+  const SweepGrid whole =
+      grid_of(R"({"preset": "llama3-8b", "gpus": 8, "whole-space": [true, "off", null]})");
+  const auto uneven = [&](std::int64_t index) {
+    return item_question(sweep_item(whole, index), shardplan::catalog())
+        ->question.framework.engine.uneven_ends;
+  };
+  EXPECT_TRUE(uneven(0));
+  EXPECT_FALSE(uneven(1));
+  EXPECT_FALSE(uneven(2));
+
+  const auto wrong = [&](const std::string& flags) {
+    const auto refused = asked("\"gpus\": 8, " + flags);
+    return refused ? "" : refused.error().where;
+  };
+  EXPECT_EQ(wrong(R"("whole-space": "perhaps")"), "--whole-space");
+  EXPECT_EQ(wrong(R"("objective": "speed")"), "--objective");
+  EXPECT_EQ(wrong(R"("tokens": "many")"), "--tokens");
+  EXPECT_EQ(wrong(R"("tokens": "1T", "deadline": "soon")"), "--deadline");
+  EXPECT_EQ(wrong(R"("deadline": "30d")"), "--deadline");
+  EXPECT_EQ(wrong(R"("price": true)"), "--price");
+  EXPECT_EQ(wrong(R"("watts": -1)"), "--watts");
+  EXPECT_EQ(wrong(R"("budget": 10)"), "--budget");
+  EXPECT_EQ(wrong(R"("fix": "tq=2")"), "--fix");
+  EXPECT_EQ(asked(R"("gpus": "64:8")").error().where, "--gpus");
 }
 
 class SweepDigest : public ::testing::Test {

@@ -8,8 +8,11 @@
 namespace shardplan {
 namespace {
 
+/// A row is worked out on one thread: others work on other rows.
+const SearchOptions kOptions{.runners_up = 0, .threads = 1};
+
 void judge(const Question& q, const Evidence& evidence, SweepRow& row) {
-  const Estimate& best = *row.best;
+  const Estimate& best = *row.run.best;
   const AnswerBands bands = answer_bands(q, &best.plan, evidence);
   row.verdict = verdict_of(best.memory.total(), best.usable, bands.memory ? &*bands.memory : nullptr);
   if (bands.step) row.step_range = step_range(q.workload, *bands.step, best.step);
@@ -17,30 +20,32 @@ void judge(const Question& q, const Evidence& evidence, SweepRow& row) {
 
 }  // namespace
 
-SweepRow sweep_row(const Result<Question>& question, const Evidence& evidence) {
+SweepRow sweep_row(const Result<PlanQuestion>& asked, const Evidence& evidence) {
   SweepRow row;
-  if (!question) {
-    row.error = question.error();
+  if (!asked) {
+    row.error = asked.error();
     return row;
   }
-  const Estimator estimator(*question);
-  const FixedAxes& fixed = question->fixed;
-  SearchResult result = search(estimator, fixed, SearchOptions{.runners_up = 0, .threads = 1});
+  const SizeChoice choice = choose_size(*asked, kOptions);
+  const Question& question = choice.question;
+  const Estimator estimator(question);
+  SearchResult result = search_chosen(estimator, choice, kOptions);
   if (result.census.considered == 0) {
-    if (const auto illegal = why_illegal(estimator.question(), fixed)) {
+    if (const auto illegal = why_illegal(question, question.fixed)) {
       row.error = illegal_plan(*illegal);
       return row;
     }
   }
-  row.binding = binding_constraint(estimator, fixed, result);
-  row.best = std::move(result.best);
-  if (row.best) {
-    judge(*question, evidence, row);
+  row.gpus = question.cluster.gpus;
+  row.binding = binding_constraint(estimator, question.fixed, result);
+  row.run = run_answer(asked->objective, choice.sizes, result.best);
+  if (row.run.best) {
+    judge(question, evidence, row);
   } else {
     row.nearest_miss = std::move(result.census.nearest_miss);
   }
-  row.assumed = question->assumed;
-  row.notes = question->notes;
+  row.assumed = question.assumed;
+  row.notes = question.notes;
   return row;
 }
 

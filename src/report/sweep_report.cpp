@@ -40,6 +40,15 @@ constexpr std::array kColumns{
     "memory.hbm_bytes",
     "memory.usable_bytes",
     "memory.headroom_bytes",
+    "run.gpus",
+    "run.objective",
+    "run.value",
+    "run.unit",
+    "run.time_s",
+    "run.cost_usd",
+    "run.cost_of_token_usd",
+    "run.energy_j",
+    "run.energy_of_token_j",
     "binding_constraint.kind",
     "binding_constraint.statement",
     "binding_constraint.value",
@@ -59,14 +68,16 @@ constexpr std::array kColumns{
     "notes",
 };
 
-// As JSON and as CSV have them.
-struct FateWord {
+// "feasible" and "in_time", as JSON and as CSV have them.
+struct FateWords {
   RowFate fate;
   const char *json, *csv;
 };
-constexpr std::array<FateWord, 3> kFates{{{RowFate::kFits, "true", "true"},
-                                          {RowFate::kNothingFits, "false", "false"},
-                                          {RowFate::kError, "null", ""}}};
+constexpr std::array<FateWords, 5> kFates{{{RowFate::kFits, R"(true,"in_time":null)", "true,"},
+                                           {RowFate::kFits, R"(true,"in_time":true)", "true,true"},
+                                           {RowFate::kLate, R"(true,"in_time":false)", "true,false"},
+                                           {RowFate::kNothingFits, R"(false,"in_time":null)", "false,"},
+                                           {RowFate::kError, R"(null,"in_time":null)", ","}}};
 
 std::string one_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -99,8 +110,38 @@ Json at(const Json& row, std::string_view column) {
   return *value;
 }
 
+template <class Q>
+Json optional_json(const std::optional<Q>& v) {
+  return v ? Json(v->raw()) : Json(nullptr);
+}
+Json optional_json(const std::optional<double>& v) { return v ? Json(*v) : Json(nullptr); }
+
+/// The same keys, as far as they go, as `plan --json` has under "objective" and "run".
+Json run_json(const SweepRow& row) {
+  const RunTotals totals = row.run.totals.value_or(RunTotals{});
+  Json json{{"gpus", row.gpus},
+            {"objective", name(row.run.objective.kind)},
+            {"value", nullptr},
+            {"unit", nullptr},
+            {"time_s", optional_json(totals.time)},
+            {"cost_usd", optional_json(totals.cost)},
+            {"cost_of_token_usd", optional_json(totals.cost_of_token)},
+            {"energy_j", optional_json(totals.joules)},
+            {"energy_of_token_j", optional_json(totals.joules_of_token)}};
+  if (!row.run.best) return json;
+  const ObjectiveValue v = objective_value(row.run.objective, *row.run.best);
+  json["value"] = v.value;
+  json["unit"] = v.unit;
+  return json;
+}
+
+/// Null where there is no deadline, or no plan that could keep it.
+Json in_time_json(const SweepRow& row) {
+  return row.run.totals && row.run.objective.deadline ? Json(row.run.totals->in_time) : Json(nullptr);
+}
+
 void add_best(const SweepRow& row, Json& json) {
-  const Estimate& best = *row.best;
+  const Estimate& best = *row.run.best;
   json["plan"] = plan_json(best.plan);
   json["step_time_s"] = best.step.raw();
   if (row.step_range)
@@ -119,18 +160,20 @@ void add_best(const SweepRow& row, Json& json) {
 
 RowFate fate_of(const SweepRow& row) {
   if (row.error) return RowFate::kError;
-  return row.best ? RowFate::kFits : RowFate::kNothingFits;
+  if (!row.run.best) return RowFate::kNothingFits;
+  return row.run.yes() ? RowFate::kFits : RowFate::kLate;
 }
 
 Json sweep_row_json(std::int64_t index, const std::string& digest, const Json& item, const SweepRow& row) {
-  Json json{{"item", index}, {"sweep", digest}, {"feasible", nullptr}};
-  if (!row.error) json["feasible"] = row.best.has_value();
+  Json json{{"item", index}, {"sweep", digest}, {"feasible", nullptr}, {"in_time", in_time_json(row)}};
+  if (!row.error) json["feasible"] = row.run.best.has_value();
   json.update(item);
   for (const char* key :
        {"plan", "step_time_s", "error_band", "tokens_per_s_per_gpu", "mfu", "hfu", "verdict", "memory"})
     json[key] = nullptr;
-  if (row.best) add_best(row, json);
-  if (!row.error && !row.best) json["verdict"] = name(Verdict::kNo);
+  if (row.run.best) add_best(row, json);
+  if (!row.error && !row.run.best) json["verdict"] = name(Verdict::kNo);
+  json["run"] = row.error ? Json(nullptr) : run_json(row);
   json["binding_constraint"] = row.error ? Json(nullptr) : binding_json(row.binding);
   json["nearest_miss"] = nearest_miss_json(row.nearest_miss);
   json["error"] = row.error ? error_json(*row.error) : Json(nullptr);
@@ -141,7 +184,7 @@ Json sweep_row_json(std::int64_t index, const std::string& digest, const Json& i
 
 std::string SweepLines::header() const {
   if (format == RowFormat::kJsonLines) return "";
-  std::string line = "item,sweep,feasible";
+  std::string line = "item,sweep,feasible,in_time";
   for (const std::string& key : keys) line += "," + key;
   for (const char* column : kColumns) line += std::string(",") + column;
   return line + "\n";
@@ -155,7 +198,7 @@ std::string SweepLines::row_start(std::int64_t index) const {
 std::string SweepLines::row(std::int64_t index, const Json& item, const SweepRow& row) const {
   const Json json = sweep_row_json(index, digest, item, row);
   if (format == RowFormat::kJsonLines) return one_line(json) + "\n";
-  std::string line = row_start(index) + cell(json["feasible"]);
+  std::string line = row_start(index) + cell(json["feasible"]) + "," + cell(json["in_time"]);
   for (const std::string& key : keys) line += "," + cell(at(json, key));
   for (const char* column : kColumns) line += "," + cell(at(json, column));
   return line + "\n";
@@ -165,9 +208,9 @@ std::optional<RowFate> SweepLines::fate(std::int64_t index, std::string_view lin
   const std::string start = row_start(index);
   if (!line.starts_with(start)) return std::nullopt;
   line.remove_prefix(start.size());
-  for (const FateWord& word : kFates) {
-    if (line.starts_with((format == RowFormat::kCsv ? word.csv : word.json) + std::string(","))) {
-      return word.fate;
+  for (const FateWords& words : kFates) {
+    if (line.starts_with((format == RowFormat::kCsv ? words.csv : words.json) + std::string(","))) {
+      return words.fate;
     }
   }
   return std::nullopt;
@@ -180,7 +223,9 @@ bool SweepLines::cut_short(std::int64_t index, std::string_view line) const {
 }
 
 void SweepSummary::count(RowFate fate) {
-  ++(fate == RowFate::kFits ? feasible : fate == RowFate::kNothingFits ? infeasible : errors);
+  if (fate == RowFate::kLate) ++late;
+  const bool has_plan = fate == RowFate::kFits || fate == RowFate::kLate;
+  ++(has_plan ? feasible : fate == RowFate::kNothingFits ? infeasible : errors);
 }
 
 Result<std::int64_t> kept_bytes(std::istream& file, const SweepLines& lines, SweepSummary& summary) {
@@ -215,14 +260,17 @@ std::string sweep_text(const SweepSummary& s) {
   const auto count = [](std::int64_t n) { return format_count(static_cast<double>(n)); };
   const bool stopped = s.done() < s.items;
   std::string text;
-  if (s.all_feasible()) {
+  if (s.yes()) {
     text = "every item has a plan: " + count(s.items) + " of " + count(s.items);
   } else if (stopped) {
     text = "stopped: " + count(s.done()) + " of " + count(s.items) + " items are done; " + count(s.feasible) +
            " have a plan";
+  } else if (s.feasible == s.items) {
+    text = "not every item is done in time: " + count(s.items - s.late) + " of " + count(s.items) + " are";
   } else {
     text = "not every item has a plan: " + count(s.feasible) + " of " + count(s.items) + " have one";
   }
+  if (s.late > 0) text += ", " + count(s.late) + (s.late == 1 ? " misses its" : " miss their") + " deadline";
   if (s.infeasible > 0) text += ", nothing fits for " + count(s.infeasible);
   if (s.errors > 0) text += ", " + count(s.errors) + " in error";
   text += "\n";
@@ -241,6 +289,7 @@ Json sweep_json(const SweepSummary& s) {
             {"done", s.done()},
             {"kept", s.kept},
             {"feasible", s.feasible},
+            {"late", s.late},
             {"infeasible", s.infeasible},
             {"errors", s.errors},
             {"out", s.out.empty() ? Json(nullptr) : Json(s.out)},

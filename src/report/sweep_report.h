@@ -1,8 +1,8 @@
 // The rows of a sweep as lines of a file, JSON or CSV, and what the sweep came to.
 //
 //   const SweepLines lines{RowFormat::kCsv, digest, grid.keys};
-//   lines.header();                // "item,sweep,feasible,preset,gpus,plan.canonical,...\n"; of JSON: ""
-//   lines.row(3, item, row);       // "3,5ac2f0...,true,llama3-8b,16,dp16·z1·mb4,...\n"
+//   lines.header();                // "item,sweep,feasible,in_time,preset,gpus,plan.canonical,...\n"; of
+//   JSON: "" lines.row(3, item, row);       // "3,5ac2f0...,true,,llama3-8b,16,dp16·z1·mb4,...\n"
 //   lines.fate(3, line);           // what a line that is already there says: RowFate::kFits
 //
 // Every line stands alone: it has the item's number, the sweep's digest and what was asked. A column of CSV
@@ -23,8 +23,8 @@ namespace shardplan {
 
 enum class RowFormat { kJsonLines, kCsv };
 
-/// What became of an item.
-enum class RowFate { kFits, kNothingFits, kError };
+/// What became of an item. Late: it has a plan, which misses the deadline.
+enum class RowFate { kFits, kLate, kNothingFits, kError };
 RowFate fate_of(const SweepRow& row);
 
 /// `item` has a value, or null, for each flag of the grid.
@@ -51,14 +51,15 @@ struct SweepSummary {
   std::int64_t items = 0;  // of the grid
   std::int64_t kept = 0;   // rows that were there before
   std::int64_t feasible = 0, infeasible = 0, errors = 0;
-  std::string out;  // a file; empty: standard output
+  std::int64_t late = 0;  // of the feasible
+  std::string out;        // a file; empty: standard output
   struct ItemError {
     std::int64_t item;
     Error error;
   };
   std::optional<ItemError> first_error;  // of the rows that were not there before
   std::int64_t done() const { return feasible + infeasible + errors; }
-  bool all_feasible() const { return feasible == items; }
+  bool yes() const { return feasible == items && late == 0; }
   void count(RowFate fate);
 };
 

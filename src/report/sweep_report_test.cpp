@@ -70,6 +70,10 @@ TEST(SweepReport, RowsOfJsonHaveTheSameKeysWhateverTheySay) {
   EXPECT_EQ(rows[1]["verdict"], "no");
   EXPECT_EQ(rows[1]["binding_constraint"]["kind"], "state");
   EXPECT_GT(rows[1]["nearest_miss"]["shortfall_bytes"].get<double>(), 0);
+  EXPECT_TRUE(rows[0]["in_time"].is_null());
+  EXPECT_EQ(rows[1]["run"]["gpus"], 1);
+  EXPECT_TRUE(rows[1]["run"]["value"].is_null());
+  EXPECT_TRUE(rows[2]["run"].is_null());
   EXPECT_TRUE(rows[2]["feasible"].is_null());
   EXPECT_EQ(rows[2]["error"]["where"], "--preset");
   EXPECT_EQ(rows[2]["preset"], "a \"b\",\nc");
@@ -91,7 +95,7 @@ TEST(SweepReport, CsvHasAColumnForAllThatJsonSays) {
   }
   EXPECT_EQ(table->at(0, "feasible"), "true");
   EXPECT_EQ(table->at(0, "plan.tp"), "2");
-  EXPECT_EQ(table->at(0, "step_time_s"), Json(three.rows[0].best->step.raw()).dump());
+  EXPECT_EQ(table->at(0, "step_time_s"), Json(three.rows[0].run.best->step.raw()).dump());
   EXPECT_NE(table->at(0, "assumed").find("; "), std::string::npos);
   EXPECT_EQ(table->at(1, "feasible"), "false");
   EXPECT_EQ(table->at(1, "tp"), "");
@@ -145,6 +149,53 @@ TEST(SweepReport, WhatIsOfAnotherSweepIsRefused) {
          {other, skipped, three.file + three.file, std::string("notes"), std::string("notes\n"),
           std::string("\n"), three.file + "notes", three.file + "\n"})
       EXPECT_EQ(refused(text), "other_sweep");
+  }
+}
+
+/// Of each size the plan, of several sizes the one that was chosen; in time, late, no deadline.
+TEST(SweepReport, SaysWhatTheRunTakesAndWhetherItIsInTime) {
+  for (const RowFormat format : {RowFormat::kJsonLines, RowFormat::kCsv}) {
+    const SweepLines lines{format, kDigest, {"gpus", "deadline"}};
+    std::string file = lines.header();
+    std::vector<SweepRow> rows;
+    for (const char* deadline : {R"("300d")", R"("9d")", "null"}) {
+      const Json item = Json::parse(R"({"gpus": "8:16:8", "deadline": )" + std::string(deadline) + "}");
+      Json all = Json::parse(
+          R"({"preset": "llama3-8b", "global-batch": 64, "tokens": "1T", "price": 2, "watts": 1000})");
+      all.update(item);
+      rows.push_back(sweep_row(item_question(all, catalog()), catalog().evidence));
+      file += lines.row(static_cast<std::int64_t>(rows.size()) - 1, item, rows.back());
+    }
+    EXPECT_EQ(fate_of(rows[0]), RowFate::kFits);
+    EXPECT_EQ(fate_of(rows[1]), RowFate::kLate);
+    EXPECT_EQ(fate_of(rows[2]), RowFate::kFits);
+    std::istringstream stream(file);
+    SweepSummary summary = of_three();
+    ASSERT_TRUE(kept_bytes(stream, lines, summary));
+    EXPECT_EQ(summary.feasible, 3);
+    EXPECT_EQ(summary.late, 1);
+    EXPECT_FALSE(summary.yes());
+    EXPECT_TRUE(sweep_text(summary).starts_with(
+        "not every item is done in time: 2 of 3 are, 1 misses its deadline\n"));
+    EXPECT_EQ(sweep_json(summary)["late"], 1);
+    if (format == RowFormat::kCsv) {
+      const Result<CsvTable> table = read_csv(file, "rows.csv");
+      ASSERT_TRUE(table) << table.error().message;
+      EXPECT_EQ(table->at(0, "in_time"), "true");
+      EXPECT_EQ(table->at(1, "in_time"), "false");
+      EXPECT_EQ(table->at(2, "in_time"), "");
+      EXPECT_EQ(table->at(0, "gpus"), "8:16:8") << "what was asked";
+      EXPECT_EQ(table->at(0, "run.gpus"), "16") << "what was chosen";
+      EXPECT_EQ(table->at(0, "run.objective"), "step-time");
+      EXPECT_EQ(table->at(0, "run.unit"), "s");
+      EXPECT_EQ(table->at(0, "run.value"), table->at(0, "step_time_s"));
+      continue;
+    }
+    const Json row = Json::parse(file.substr(0, file.find('\n')));
+    const RunTotals& totals = *rows[0].run.totals;
+    EXPECT_EQ(row["run"]["time_s"], totals.time->raw());
+    EXPECT_EQ(row["run"]["cost_usd"], totals.cost->raw());
+    EXPECT_DOUBLE_EQ(row["run"]["energy_j"].get<double>(), 16 * 1000 * totals.time->raw());
   }
 }
 
