@@ -15,6 +15,7 @@
 #include "cli/in_order.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
+#include "cli/source_digest.h"
 #include "cli/sweep_output.h"
 
 namespace shardplan::cli {
@@ -121,7 +122,9 @@ int run(const Typed& typed, const Output& output) {
   if (!text) return output.error(text.error());
   const Result<SweepGrid> grid = read_sweep_grid(*text, typed.grid);
   if (!grid) return output.error(grid.error());
-  const SweepLines lines{*format, sweep_digest(*grid, catalog(), SHARDPLAN_VERSION), grid->keys};
+  // A version is built many times while it is in work: rows by other sources are not gone on from.
+  const std::string program = std::string(SHARDPLAN_VERSION " ") + kSourceDigest;
+  const SweepLines lines{*format, sweep_digest(*grid, catalog(), program), grid->keys};
   SweepSummary summary;
   summary.items = grid->size;
   summary.out = typed.out.value_or("");

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,25 @@ class Masks(unittest.TestCase):
     def test_nothing_else(self):
         text = '{"breakdown": [{"name": "compute", "time_s": 0.5}]} step 1.2 s, 64 plans fit, catalog gpus'
         self.assertEqual(mask(text), text)
+
+
+class SourceDigest(unittest.TestCase):
+    def digest(self, *texts, names="abc"):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder) / name for name in names[: len(texts)]]
+            for file, text in zip(files, texts):
+                file.write_text(text)
+            made = pathlib.Path(folder) / "made.cpp"
+            inputs = f"-DINPUTS={';'.join(map(str, files))}"
+            script = str(ROOT / "tools/digest_sources.cmake")
+            subprocess.run(["cmake", f"-DOUTPUT={made}", inputs, "-P", script], check=True)
+            return re.search(r'kSourceDigest = "([0-9a-f]{16})";', made.read_text())[1]
+
+    def test_changes_with_any_content_and_with_nothing_else(self):
+        one = self.digest("int a;", "int b;")
+        self.assertEqual(one, self.digest("int a;", "int b;", names="xy"))
+        others = {self.digest("int a;", "int b; "), self.digest("int b;", "int a;"), self.digest("int a;int b;")}
+        self.assertEqual(len(others | {one}), 4)
 
 
 class Golden(unittest.TestCase):
