@@ -44,7 +44,7 @@ TraceRoots plan_roots(const Estimator& estimator, const Estimate& best, const Ob
 /// What is wrong with the names of the files to write, if anything.
 std::optional<Error> file_error(const Typed& typed) {
   if (typed.timeline) {
-    if (const auto error = timeline_format_error(*typed.timeline)) return error;
+    if (auto error = timeline_format_error(*typed.timeline)) return error;
   }
   if (!typed.pareto || typed.pareto->empty()) return std::nullopt;
   return format_error(*typed.pareto, kPareto, {".csv", ".svg"},
@@ -81,7 +81,7 @@ Result<Found> find(const Typed& typed, const PlanQuestion& asked) {
   std::optional<ParetoFront> front;
   if (typed.pareto) front = front_of(asked, options.watch);
   Answer answered = answer(estimator, question.fixed, std::move(result), catalog().evidence, options.watch);
-  RunAnswer run = run_answer(asked.objective, std::move(choice.sizes), answered.result.best);
+  RunAnswer run = run_answer(asked.objective, choice.sizes, answered.result.best);
   run.pareto = std::move(front);
   return Found{std::move(choice.question), std::move(answered), std::move(run), {spent.count()}};
 }

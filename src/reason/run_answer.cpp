@@ -1,7 +1,5 @@
 #include "reason/run_answer.h"
 
-#include <utility>
-
 namespace shardplan {
 
 SizeChoice choose_size(const PlanQuestion& asked, const SearchOptions& options) {
@@ -30,9 +28,9 @@ ParetoFront front_of(const PlanQuestion& asked, SearchWatch* watch) {
   return pareto_front(asked.sizes.value_or(GpuRange{gpus, gpus, 1}), asked.question, asked.of_size, watch);
 }
 
-RunAnswer run_answer(const Objective& objective, std::optional<SizesAnswer> sizes,
+RunAnswer run_answer(const Objective& objective, const std::optional<SizesAnswer>& sizes,
                      const std::optional<Estimate>& best) {
-  RunAnswer run{objective, std::move(sizes), best, std::nullopt, std::nullopt};
+  RunAnswer run{objective, sizes, best, std::nullopt, std::nullopt};
   if (best) run.totals = run_totals(objective, *best);
   return run;
 }

@@ -47,7 +47,7 @@ struct RunAnswer {
   bool yes() const { return totals && totals->in_time; }
 };
 
-RunAnswer run_answer(const Objective& objective, std::optional<SizesAnswer> sizes,
+RunAnswer run_answer(const Objective& objective, const std::optional<SizesAnswer>& sizes,
                      const std::optional<Estimate>& best);
 
 }  // namespace shardplan

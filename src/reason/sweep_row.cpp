@@ -1,7 +1,5 @@
 #include "reason/sweep_row.h"
 
-#include <utility>
-
 #include "reason/binding.h"
 #include "reason/memory_answer.h"
 
@@ -42,7 +40,7 @@ SweepRow sweep_row(const Result<PlanQuestion>& asked, const Evidence& evidence) 
   if (row.run.best) {
     judge(question, evidence, row);
   } else {
-    row.nearest_miss = std::move(result.census.nearest_miss);
+    row.nearest_miss = result.census.nearest_miss;
   }
   row.assumed = question.assumed;
   row.notes = question.notes;

@@ -262,9 +262,9 @@ class HbmScan {
     }
     if (other == 0) return std::nullopt;
     bisect(same, other);
-    std::optional<Estimate> from = same == fits ? best_ : at(same);
+    const std::optional<Estimate> from = same == fits ? best_ : at(same);
     if (!from) return std::nullopt;
-    Estimate last = std::move(*from);
+    Estimate last = *from;
     for (int step = 0; step < kStepsMax; ++step) {
       const auto next = at(last.memory.total().raw() * (1 - kJustBelow));
       if (differs(next))
@@ -286,9 +286,9 @@ class HbmScan {
     }
     if (other == 0) return std::nullopt;
     bisect(same, other);
-    std::optional<Estimate> from = at(other);
+    const std::optional<Estimate> from = at(other);
     if (!from) return std::nullopt;
-    Estimate first = std::move(*from);
+    Estimate first = *from;
     for (int step = 0; step < kStepsMax; ++step) {
       const auto less = at(first.memory.total().raw() * (1 - kJustBelow));
       if (!differs(less)) return threshold(first, gives_way(first));
