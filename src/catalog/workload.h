@@ -152,6 +152,8 @@ struct Framework {
   struct Engine {
     std::vector<Schedule> schedules{Schedule::k1F1B, Schedule::kInterleaved};
     Source schedules_source;
+    std::vector<PrecisionRecipe> precisions;  // that it trains in; empty = in any
+    Source precisions_source;
     std::optional<Source> shard_groups;        // ZeRO over groups of the replicas
     int shard_groups_from = 1;                 // of these stages
     std::optional<Source> recomputed_layers;   // the first N layers of each chunk recomputed, the others kept

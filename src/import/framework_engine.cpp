@@ -5,8 +5,9 @@
 namespace shardplan {
 
 Framework::Engine read_engine(const JsonNode& node, const Sources& sources) {
-  node.allow_only({"schedules", "schedules_source", "shard_groups", "shard_groups_from", "recomputed_layers",
-                   "recomputed_modules", "whole_sequences", "uneven_ends"});
+  node.allow_only({"schedules", "schedules_source", "precisions", "precisions_source", "shard_groups",
+                   "shard_groups_from", "recomputed_layers", "recomputed_modules", "whole_sequences",
+                   "uneven_ends"});
   Framework::Engine engine;
   engine.schedules.clear();
   for (const JsonNode& item : node.at("schedules").items()) {
@@ -19,6 +20,17 @@ Framework::Engine read_engine(const JsonNode& node, const Sources& sources) {
     engine.schedules.push_back(*schedule);
   }
   engine.schedules_source = read_source_id(node.at("schedules_source"), sources);
+  if (const JsonNode precisions = node.find("precisions")) {
+    for (const JsonNode& item : precisions.items()) {
+      if (const auto recipe = precision_recipe_named(item.text())) {
+        engine.precisions.push_back(*recipe);
+      } else {
+        item.fail("unknown_name", "no precision of this name",
+                  "bf16, fp16, fp8, mxfp8, fp8-blockwise or nvfp4");
+      }
+    }
+    engine.precisions_source = read_source_id(node.at("precisions_source"), sources);
+  }
   const auto read = [&](const char* key, std::optional<Source>& what) {
     if (const JsonNode id = node.find(key)) what = read_source_id(id, sources);
   };

@@ -96,6 +96,7 @@ void read_framework(FlagReader& flags, const Catalog& catalog, Question& q) {
   engine.recomputed_modules.reset();
   engine.whole_sequences.reset();
   engine.uneven_ends.reset();
+  if (const std::string beyond = beyond_framework(q); !beyond.empty()) q.notes.push_back(beyond);
   const StateBytes& state = q.framework.state[static_cast<std::size_t>(q.workload.optimizer)];
   if (!told) {
     q.assumed.push_back("framework " + q.framework.name + ": " + format_number(state.total().raw()) +

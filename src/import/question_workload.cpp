@@ -175,6 +175,14 @@ void read_workload(FlagReader& flags, Purpose purpose, Question& q) {
   }
 }
 
+std::string beyond_framework(const Question& q) {
+  const Framework::Engine& engine = q.framework.engine;
+  const auto& has = engine.precisions;
+  if (has.empty() || std::find(has.begin(), has.end(), q.workload.recipe) != has.end()) return "";
+  return q.framework.name + " does not train in " + name(q.workload.recipe) + " [" +
+         label(engine.precisions_source) + "]";
+}
+
 void read_activation_model(FlagReader& flags, Purpose purpose, Question& q) {
   q.activations = usual_activation_model(purpose, q);
   // The closed forms know whole layers and the attention core only.
