@@ -66,6 +66,8 @@ std::optional<std::uint8_t> offload_named(std::string_view text);
 std::string offload_names(std::uint8_t what);
 
 enum class Schedule : std::int8_t { kGpipe, k1F1B, kInterleaved, kZbH1, kZbV, kDualPipe };
+inline constexpr std::array kSchedules{Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
+                                       Schedule::kZbH1,  Schedule::kZbV,  Schedule::kDualPipe};
 /// As --recompute takes it: "none", "selective", "full", "full:4", "uniform:2", "layernorm,moe_act".
 std::string name(const Recompute& recompute);
 const char* name(Schedule schedule);
@@ -103,20 +105,23 @@ struct Plan {
 };
 
 /// The degrees that can be bounded instead of told.
-enum class Degree { kDp, kTp, kPp, kCp, kEp, kEtp, kMicroBatch, kInterleave };
-inline constexpr std::size_t kDegreeCount = 8;
+enum class Degree { kDp, kTp, kPp, kCp, kEp, kEtp, kMicroBatch, kInterleave, kZero, kShardGroup };
+inline constexpr std::size_t kDegreeCount = 10;
 /// As its flag: "tp", "micro-batch".
 const char* name(Degree degree);
+/// The least value that it has: ZeRO has a stage 0.
+inline constexpr std::int32_t lowest(Degree degree) { return degree == Degree::kZero ? 0 : 1; }
+/// Of kShardGroup the ranks that ZeRO shards over: all replicas where no group is told, 1 at stage 0.
 std::int32_t degree_of(const Plan& plan, Degree degree);
-std::int32_t& degree_of(Plan& plan, Degree degree);
+void set_degree(Plan& plan, Degree degree, std::int32_t value);
 
 struct DegreeBounds {
-  std::int32_t least = 1, most = std::numeric_limits<std::int32_t>::max();
+  std::int32_t least = 0, most = std::numeric_limits<std::int32_t>::max();
   bool hold(std::int32_t value) const { return value >= least && value <= most; }
   bool operator==(const DegreeBounds&) const = default;
 };
 /// "at least 2", "from 2 to 8", "1"
-std::string words(const DegreeBounds& bounds);
+std::string words(Degree degree, const DegreeBounds& bounds);
 
 /// What a person told of a plan. Search fills in the rest; memory takes its documented defaults for it.
 struct FixedAxes {
@@ -131,8 +136,8 @@ struct FixedAxes {
   bool operator==(const FixedAxes&) const = default;
   DegreeBounds& bounds_of(Degree degree) { return bounds[static_cast<std::size_t>(degree)]; }
   const DegreeBounds& bounds_of(Degree degree) const { return bounds[static_cast<std::size_t>(degree)]; }
-  std::optional<std::int32_t>& told(Degree degree);
   std::optional<std::int32_t> told(Degree degree) const;
+  void tell(Degree degree, std::int32_t value);
 };
 
 /// The fewest micro-batches with which a schedule runs as drawn. DualPipe fills from both ends.

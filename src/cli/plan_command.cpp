@@ -134,8 +134,9 @@ void add_plan_command(CLI::App& app, Program& program) {
   };
   add("--fix", typed->spec.fix, "axes that are told, as tp=8,pp=4,schedule=1f1b");
   add("--min", typed->spec.bounds.min,
-      "least degrees to search, as tp=2,pp=4; dp, tp, pp, cp, ep, etp, micro-batch, interleave");
-  add("--max", typed->spec.bounds.max, "most degrees to search, as tp=8,micro-batch=2");
+      "least degrees to search, as tp=2,zero=1; dp, tp, pp, cp, ep, etp, zero, shard-group, micro-batch, "
+      "interleave");
+  add("--max", typed->spec.bounds.max, "most degrees to search, as tp=8,zero=2");
   add("--forbid", typed->spec.bounds.forbid,
       "axes that are not to be used, as cp,ep; also zero, shard-group, recompute, sp, offload");
   for (const ObjectiveFlag& flag : objective_flags())

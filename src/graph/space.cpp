@@ -427,10 +427,12 @@ std::vector<Plan> Space::states_of(const Plan& layout, const FixedAxes& fixed) c
     for (std::uint8_t offload = 1; offload < 1U << kOffloadCount; ++offload) offloads.push_back(offload);
   }
   for (const auto stage : choices(fixed.zero_stage, std::vector<std::int8_t>{0, 1, 2, 3})) {
+    if (!fixed.bounds_of(Degree::kZero).hold(stage)) continue;
     p.zero_stage = stage;
     for (const auto group : choices(fixed.shard_group, groups)) {
       if (group > 0 && !fixed.shard_group && stage < question_.framework.engine.shard_groups_from) continue;
       p.shard_group = group;
+      if (!fixed.bounds_of(Degree::kShardGroup).hold(degree_of(p, Degree::kShardGroup))) continue;
       for (const auto offload : choices(fixed.offload, offloads)) {
         p.offload = offload;
         if (state_allowed(p)) found.push_back(p);

@@ -133,8 +133,8 @@ Violation broken_by_bounds(const Question& q, const Space& space, const FixedAxe
     const DegreeBounds& bounds = fixed.bounds_of(degree);
     if (bounds == DegreeBounds{}) continue;
     axes.bounds_of(degree) = bounds;
-    if (!least.told(degree) && bounds.least > 1) least.told(degree) = bounds.least;
-    if (last.empty() && legal_plans(space, axes) == 0) last = name(degree) + (" " + words(bounds));
+    if (!least.told(degree) && bounds.least > lowest(degree)) least.tell(degree, bounds.least);
+    if (last.empty() && legal_plans(space, axes) == 0) last = name(degree) + (" " + words(degree, bounds));
   }
   Violation found{Constraint::kGpuCount, 0, 0, "no degrees of the other axes go with it"};
   if (auto violation = space.violation(plainest_plan(q, least))) found = std::move(*violation);

@@ -92,7 +92,7 @@ std::string illegal_reason(const Estimator& estimator, Plan plan, Axis axis) {
   const std::int64_t gpus = estimator.question().cluster.gpus;
   if (gpus == 1) return "there is one GPU";
   const auto smallest = static_cast<std::int32_t>(divisors(gpus)[1]);
-  degree_of(plan, degree_of(axis)) = smallest;
+  set_degree(plan, degree_of(axis), smallest);
   if (axis != Axis::kExpert && axis != Axis::kData && plan.dp % smallest == 0) plan.dp /= smallest;
   const auto violation = estimator.space().violation(plan);
   return "no legal plan uses it" + (violation ? ": " + violation->where : "");

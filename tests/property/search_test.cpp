@@ -85,11 +85,11 @@ struct EveryPlan {
   std::vector<Estimate> best;  // of each layout, best first
 };
 
-EveryPlan every_plan(const Estimator& estimator) {
+EveryPlan every_plan(const Estimator& estimator, const FixedAxes& fixed = {}) {
   EveryPlan every;
   PlanEvaluator judge(estimator);
   std::map<Plan, Estimate> best;
-  estimator.space().for_each({}, [&](const Plan& plan) {
+  estimator.space().for_each(fixed, [&](const Plan& plan) {
     ++every.plans;
     int stage = 0;
     Estimate e;
@@ -137,6 +137,58 @@ TEST(Search, FindsWhatASearchOfEveryPlanFinds) {
     if (every.best.empty()) continue;
     const SearchResult near = fastest(estimator, {}, every.best.back().plan);
     EXPECT_EQ(near.best->plan, every.best.front().plan) << said(asked);
+  }
+}
+
+TEST(Search, TheBestOfSeveralSchedulesIsTheBestOfEach) {
+  for (const Asked& asked : kAsked) {
+    if (asked.layers == 0) continue;
+    Question q = question(asked);
+    for (const std::vector<Schedule>& schedules :
+         {std::vector{Schedule::k1F1B, Schedule::kZbV}, std::vector{Schedule::kZbH1, Schedule::kGpipe},
+          std::vector<Schedule>{kSchedules.begin(), kSchedules.end()}}) {
+      q.framework.engine.schedules = schedules;
+      const Estimator estimator(q);
+      std::optional<Estimate> best;
+      std::int64_t plans = 0;
+      for (const Schedule schedule : schedules) {
+        FixedAxes fixed;
+        fixed.schedule = schedule;
+        const EveryPlan every = every_plan(estimator, fixed);
+        plans += every.plans;
+        if (!every.best.empty() && (!best || better(every.best.front(), *best))) best = every.best.front();
+      }
+      const SearchResult found = search(estimator, {});
+      EXPECT_EQ(found.census.considered, plans) << said(asked);
+      ASSERT_EQ(found.best.has_value(), best.has_value()) << said(asked);
+      if (best) {
+        EXPECT_EQ(canonical(found.best->plan), canonical(best->plan)) << said(asked);
+      }
+    }
+  }
+}
+
+/// Bounds on the stage of ZeRO and on the ranks that it shards over.
+std::vector<FixedAxes> state_bounds() {
+  std::vector<FixedAxes> all(4);
+  all[0].bounds_of(Degree::kZero) = {1, 2};
+  all[1].bounds_of(Degree::kShardGroup).most = 4;
+  all[2].bounds_of(Degree::kZero).least = 2;
+  all[2].bounds_of(Degree::kShardGroup) = {2, 8};
+  all[3].bounds_of(Degree::kZero).most = 0;
+  return all;
+}
+
+TEST(Search, FindsTheBestPlanWithinBounds) {
+  for (const std::size_t i : {0U, 4U, 9U, 13U}) {
+    const Question q = question(kAsked[i]);
+    const Estimator estimator(q);
+    for (const FixedAxes& fixed : state_bounds()) {
+      const EveryPlan every = every_plan(estimator, fixed);
+      const SearchResult found = search(estimator, fixed, SearchOptions{.runners_up = 3});
+      expect_first(every, found, 4, said(kAsked[i]));
+      EXPECT_EQ(found.census.considered, every.plans) << said(kAsked[i]);
+    }
   }
 }
 
@@ -291,17 +343,20 @@ int offloads(const Question& q, int zero, int replicas) {
 }
 
 /// Ways to share state over the replicas, and to keep it.
-std::int64_t states(const Question& q, Plan p) {
+std::int64_t states(const Question& q, const FixedAxes& fixed, Plan p) {
   const Framework& f = q.framework;
   const int replicas = p.dp * p.cp, expert_replicas = replicas * p.tp / (p.ep * p.etp);
   std::int64_t count = 0;
   for (int zero = 0; zero < 4; ++zero) {
     if (!f.zero[static_cast<std::size_t>(zero)].allowed || (zero > 0 && replicas == 1)) continue;
-    count += offloads(q, zero, replicas);
+    if (!fixed.bounds_of(Degree::kZero).hold(zero)) continue;
+    const DegreeBounds& ranks = fixed.bounds_of(Degree::kShardGroup);
+    if (ranks.hold(zero == 0 ? 1 : replicas)) count += offloads(q, zero, replicas);
     if (zero == 0 || !f.engine.shard_groups || zero < f.engine.shard_groups_from) continue;
     p.zero_stage = static_cast<std::int8_t>(zero);
     for (p.shard_group = 2; p.shard_group < replicas; ++p.shard_group)
-      if (replicas % p.shard_group == 0 && expert_replicas % expert_shard_group(p).count == 0)
+      if (ranks.hold(p.shard_group) && replicas % p.shard_group == 0 &&
+          expert_replicas % expert_shard_group(p).count == 0)
         count += offloads(q, zero, replicas);
   }
   return count;
@@ -369,20 +424,20 @@ std::int64_t pipelines(const Question& q, const Shape& m, const Plan& p) {
 }
 
 /// Plans of a split of the ranks, over all ways to divide the experts.
-std::int64_t with_experts(const Question& q, const Shape& m, Plan p) {
+std::int64_t with_experts(const Question& q, const FixedAxes& fixed, const Shape& m, Plan p) {
   std::int64_t count = 0;
   for (p.ep = 1; p.ep <= std::max(1, m.experts); ++p.ep) {
     if (m.experts > 0 && m.experts % p.ep != 0) continue;
     for (p.etp = 1; p.etp <= p.tp; ++p.etp) {
       if (p.etp != 1 && (p.etp != p.tp || m.experts == 0 || m.expert_width % p.etp != 0)) continue;
       if (p.dp * p.cp * p.tp % (p.ep * p.etp) != 0) continue;
-      count += states(q, p) * pipelines(q, m, p);
+      count += states(q, fixed, p) * pipelines(q, m, p);
     }
   }
   return count;
 }
 
-std::int64_t enumerated(const Question& q) {
+std::int64_t enumerated(const Question& q, const FixedAxes& fixed = {}) {
   const Shape m = shape_of(q.model);
   const int gpus = static_cast<int>(q.cluster.gpus), sequence = static_cast<int>(q.workload.sequence);
   std::int64_t count = 0;
@@ -400,7 +455,7 @@ std::int64_t enumerated(const Question& q) {
       for (p.pp = 1; p.pp * p.cp * p.tp <= gpus && p.pp <= m.layers; ++p.pp) {
         if (gpus % (p.tp * p.cp * p.pp) != 0) continue;
         p.dp = gpus / (p.tp * p.cp * p.pp);
-        count += ways * with_experts(q, m, p);
+        count += ways * with_experts(q, fixed, m, p);
       }
     }
   }
@@ -412,6 +467,8 @@ TEST(Search, CountsThePlansThatTheRulesAllow) {
     const Question q = question(asked);
     const Estimator estimator(q);
     EXPECT_EQ(estimator.space().count({}), enumerated(q)) << said(asked);
+    for (const FixedAxes& fixed : state_bounds())
+      EXPECT_EQ(estimator.space().count(fixed), enumerated(q, fixed)) << said(asked);
   }
 }
 
