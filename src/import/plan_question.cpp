@@ -214,7 +214,9 @@ Result<Question> bounded_question(QuestionSpec spec, const PlanSpec& told, const
   question.value().notes.insert(question->notes.end(), notes->begin(), notes->end());
   const Result<const Framework*> framework = find_framework(catalog, question->framework.name, "--framework");
   if (framework && told.whole_space) {
+    const std::vector<Schedule> schedules = question->framework.engine.schedules;
     question.value().framework.engine = (*framework)->engine;
+    question.value().framework.engine.schedules = schedules;
   } else if (framework && (*framework)->engine.uneven_ends) {
     question.value().assumed.emplace_back(
         "searched: stages of equally many layers, core attention or whole layers run again, sequence "

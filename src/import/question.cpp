@@ -61,7 +61,9 @@ constexpr std::array kFlags{
     QuestionFlag{"--zero", &Spec::zero, "ZeRO stage, 0 to 3"},
     QuestionFlag{"--micro-batch", &Spec::micro_batch, "sequences of one micro-batch"},
     QuestionFlag{"--interleave", &Spec::interleave, "model chunks a pipeline rank holds"},
-    QuestionFlag{"--schedule", &Spec::schedule, "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe"},
+    QuestionFlag{
+        "--schedule", &Spec::schedule,
+        "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe; for plan also several, joined by commas, or any"},
     QuestionFlag{"--recompute", &Spec::recompute,
                  "none, selective, full, full:N, uniform:N, or modules joined by commas"},
     QuestionFlag{"--sp", &Spec::sp, "sequence parallelism: on or off"},
@@ -164,6 +166,7 @@ Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog
   FlagReader flags(spec);
   read_workload(flags, spec.purpose, q);
   read_framework(flags, catalog, q);
+  if (spec.purpose == Purpose::kPlan || spec.purpose == Purpose::kSizes) take_schedules(flags, q);
   check_recompute(flags, q);
   check_offload(flags, q);
   read_adapters(flags, catalog, q);
