@@ -1,4 +1,5 @@
 // shardplan plan: the best plan for a model on a cluster, and why.
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -57,27 +58,65 @@ std::optional<Error> write_pareto(const RunAnswer& run, const std::string& title
   return file.finish();
 }
 
-/// What was asked, on the size that is best where there are several.
+/// What was asked, on the size and in the precision that are best where there are several.
 struct Chosen {
   Question question;
   std::optional<SizesAnswer> sizes;
+  std::vector<PrecisionAnswer> precisions;
   std::optional<std::vector<Estimate>> front;
 };
 
+/// The question in each of the precisions that are possible; of one size where there is one.
+std::vector<QuestionOfSize> possible_questions(const Typed& typed, const PlanQuestion& asked) {
+  std::vector<QuestionOfSize> questions;
+  const auto add = [&](const PlanSpec& spec, const Question& of_one_size) {
+    questions.emplace_back([&asked, &of_one_size, spec](std::int64_t gpus) {
+      return asked.sizes ? question_of_size(spec, catalog(), gpus).value() : of_one_size;
+    });
+  };
+  if (asked.precisions.empty()) add(typed.spec, asked.question);
+  for (const AskedPrecision& p : asked.precisions) {
+    if (p.question) add(in_precision(typed.spec, p.name), *p.question);
+  }
+  return questions;
+}
+
+/// Takes the question in the precision with the best plan; `questions`: one for each that is possible.
+std::vector<PrecisionAnswer> take_best_precision(const PlanQuestion& asked,
+                                                 const std::vector<Question>& questions, Question& best) {
+  std::vector<PrecisionAnswer> precisions;
+  std::vector<std::size_t> possible;
+  for (const AskedPrecision& p : asked.precisions) {
+    if (p.question) possible.push_back(precisions.size());
+    precisions.push_back({p.name, p.question ? "" : p.question.error().message, std::nullopt});
+  }
+  const auto plans = best_of_each(questions);
+  for (std::size_t i = 0; i < plans.size(); ++i) precisions[possible[i]].best = plans[i];
+  const std::size_t chosen = choose_precision(precisions);
+  best = questions[static_cast<std::size_t>(std::find(possible.begin(), possible.end(), chosen) -
+                                            possible.begin())];
+  best.notes.push_back(precision_note(precisions));
+  return precisions;
+}
+
 Result<Chosen> choose(const Typed& typed, const PlanQuestion& asked) {
-  Chosen chosen{asked.question, std::nullopt, std::nullopt};
+  Chosen chosen{asked.question, std::nullopt, {}, std::nullopt};
   const GpuRange one{asked.question.cluster.gpus, asked.question.cluster.gpus, 1};
   const GpuRange range = asked.sizes.value_or(one);
-  const QuestionOfSize question_of = [&](std::int64_t gpus) {
-    return asked.sizes ? question_of_size(typed.spec, catalog(), gpus).value() : asked.question;
-  };
+  const std::vector<QuestionOfSize> questions = possible_questions(typed, asked);
   if (asked.sizes) {
-    SizesAnswer sizes{range, best_size(range, asked.objective, asked.question, question_of)};
-    if (sizes.search.gpus > 0) chosen.question = question_of(sizes.search.gpus);
+    SizesAnswer sizes{range, best_size(range, asked.objective, asked.question, questions)};
+    if (sizes.search.gpus > 0) chosen.question = questions.front()(sizes.search.gpus);
     chosen.sizes = std::move(sizes);
   }
   if (const auto illegal = why_illegal(chosen.question, chosen.question.fixed)) return illegal_plan(*illegal);
-  if (typed.pareto) chosen.front = pareto_front(range, asked.question, question_of);
+  if (!asked.precisions.empty()) {
+    std::vector<Question> of_size;
+    for (const QuestionOfSize& question_of : questions)
+      of_size.push_back(question_of(chosen.question.cluster.gpus));
+    chosen.precisions = take_best_precision(asked, of_size, chosen.question);
+  }
+  if (typed.pareto) chosen.front = pareto_front(range, asked.question, questions.front());
   return chosen;
 }
 
@@ -85,6 +124,10 @@ int run(const Typed& typed, const Output& output) {
   if (const auto error = file_error(typed)) return output.error(*error);
   const Result<PlanQuestion> asked = build_plan_question(typed.spec, catalog());
   if (!asked) return output.error(asked.error());
+  if (typed.pareto && !asked->precisions.empty()) {
+    return output.error(
+        {"conflict", "the plans that no other beats are of one precision", kPareto, "one --precision", ""});
+  }
   Result<Chosen> chosen = choose(typed, *asked);
   if (!chosen) return output.error(chosen.error());
   const Question& question = chosen->question;
@@ -98,6 +141,7 @@ int run(const Typed& typed, const Output& output) {
   const Answer found = answer(estimator, question.fixed, std::move(result), catalog().evidence);
   RunAnswer whole = run_answer(asked->objective, chosen->sizes, found.result.best);
   whole.pareto = std::move(chosen.value().front);
+  whole.precisions = std::move(chosen.value().precisions);
   const SearchTime time{spent.count()};
   std::string text = run_text(whole) + plan_text(question, found, time);
   Json json = plan_answer_json(question, found, time);

@@ -6,6 +6,8 @@
 //   asked->sizes;                               // 8, 16, ... 1,024
 //   question_of_size(spec, catalog(), 64)       // the same on 64
 //
+// --precision may name several, or any: each is a question of its own, as each size is.
+//
 // Not here: the flags of the question itself (question.h).
 #pragma once
 
@@ -13,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "catalog/objective.h"
 #include "import/axis_bounds.h"
@@ -45,16 +48,27 @@ struct PlanSpec {
   bool whole_space = false;
 };
 
+/// The question in one of the precisions that are asked for, or why there is none.
+struct AskedPrecision {
+  std::string name;  // "fp8"
+  Result<Question> question;
+};
+
 struct PlanQuestion {
   Question question;              // on the one size, or on the largest that the told axes divide
   std::optional<GpuRange> sizes;  // nothing: one size
   Objective objective;
+  /// Where several are asked for; `question` is that of the first that has one.
+  std::vector<AskedPrecision> precisions = {};
 };
 
 /// The whole question, or the first thing that is wrong with it.
 Result<PlanQuestion> build_plan_question(const PlanSpec& spec, const Catalog& catalog);
 
-/// The same question on another size of the range, with the batch that all sizes share.
+/// The same question in one precision.
+PlanSpec in_precision(PlanSpec spec, const std::string& name);
+
+/// The same question on another size of the range, with the batch that all sizes share. Of one precision.
 Result<Question> question_of_size(const PlanSpec& spec, const Catalog& catalog, std::int64_t gpus);
 
 /// "A:B" or "A:B:STEP"; whether a text is meant as one.

@@ -46,7 +46,7 @@ constexpr std::array kFlags{
     QuestionFlag{
         "--precision", &Spec::precision,
         "precision of matrix products: bf16, fp16, fp8 (scaled by tensor), mxfp8, fp8-blockwise or nvfp4; which copies "
-        "are kept is the framework's"},
+        "are kept is the framework's; for plan also several, joined by commas, or any"},
     QuestionFlag{"--optimizer", &Spec::optimizer,
                  "adamw, adamw-8bit, adamw-bf16, adafactor, lion, muon, sgd"},
     QuestionFlag{"--framework", &Spec::framework, "generic, megatron, torchtitan, deepspeed, fsdp, nanotron"},

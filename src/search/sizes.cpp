@@ -60,21 +60,24 @@ double limit_of(ObjectiveKind kind, std::int64_t gpus, double best) {
 
 class SizeScan {
  public:
-  SizeScan(const GpuRange& range, const Objective& objective, const QuestionOfSize& question_of)
-      : range_(range), objective_(objective), question_of_(question_of) {}
+  SizeScan(const GpuRange& range, const Objective& objective, const std::vector<QuestionOfSize>& questions)
+      : range_(range), objective_(objective), questions_(questions) {}
 
   SizeSearch run(const Question& largest) {
     const std::vector<std::int64_t> legal = legal_sizes(range_, largest);
-    found_.census.sizes = range_.count();
-    found_.census.illegal = range_.count() - static_cast<std::int64_t>(legal.size());
+    const auto precisions = static_cast<std::int64_t>(questions_.size());
+    found_.census.sizes = precisions * range_.count();
+    found_.census.illegal = precisions * (range_.count() - static_cast<std::int64_t>(legal.size()));
     if (objective_.deadline && objective_.budget)
       in_time_ = objective_.deadline->raw() * d(largest.workload.sequence) / objective_.budget->raw();
-    for (const std::int64_t gpus : legal) bound(gpus);
-    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+    for (const std::int64_t gpus : legal) {
+      for (const QuestionOfSize& question : questions_) bound(gpus, question);
+    }
+    std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       return a.rank != b.rank ? a.rank < b.rank : a.gpus < b.gpus;
     });
     for (const Candidate& candidate : candidates_) {
-      if (candidate.rank > best_rank_ * kRounding || !search(candidate.gpus)) ++found_.census.excluded;
+      if (candidate.rank > best_rank_ * kRounding || !search(candidate)) ++found_.census.excluded;
     }
     if (!found_.best && !legal.empty()) found_.gpus = legal.back();
     return found_;
@@ -84,30 +87,31 @@ class SizeScan {
   struct Candidate {
     double rank = 0;  // nothing on the size is better
     std::int64_t gpus = 0;
+    const QuestionOfSize* question = nullptr;
   };
 
-  void bound(std::int64_t gpus) {
-    const Question question = question_of_(gpus);
+  void bound(std::int64_t gpus, const QuestionOfSize& question_of) {
+    const Question question = question_of(gpus);
     const Estimator estimator(question);
     const double least = bounded_layouts(estimator, question.fixed).front().per_sequence;
     if (least > in_time_ * kRounding) {
       ++found_.census.excluded;
     } else {
-      candidates_.push_back({rank(objective_.kind, gpus, least), gpus});
+      candidates_.push_back({rank(objective_.kind, gpus, least), gpus, &question_of});
     }
   }
 
   /// False where a bound excludes the size after all.
-  bool search(std::int64_t gpus) {
-    const Question question = question_of_(gpus);
+  bool search(const Candidate& candidate) {
+    const Question question = (*candidate.question)(candidate.gpus);
     const Estimator estimator(question);
-    const double limit = std::min(in_time_, limit_of(objective_.kind, gpus, best_rank_));
+    const double limit = std::min(in_time_, limit_of(objective_.kind, candidate.gpus, best_rank_));
     const SearchResult result = shardplan::search(
         estimator, question.fixed, SearchOptions{.runners_up = 0, .slowest = limit * kRounding});
     if (!result.best && limit < kNoLimit) return false;
     ++found_.census.searched;
     if (result.best) {
-      consider(gpus, *result.best);
+      consider(candidate.gpus, *result.best);
     } else {
       ++found_.census.unfit;
     }
@@ -118,6 +122,8 @@ class SizeScan {
     if (!run_totals(objective_, estimate).in_time) return;
     const double own = rank(objective_.kind, gpus, per_sequence(estimate));
     if (own > best_rank_ || (own == best_rank_ && gpus > found_.gpus)) return;
+    // Of one size, in another precision.
+    if (found_.best && gpus == found_.gpus && !better(estimate, *found_.best)) return;
     best_rank_ = own;
     found_.gpus = gpus;
     found_.best = estimate;
@@ -125,7 +131,7 @@ class SizeScan {
 
   const GpuRange& range_;
   const Objective& objective_;
-  const QuestionOfSize& question_of_;
+  const std::vector<QuestionOfSize>& questions_;
   double in_time_ = kNoLimit;  // seconds a sequence that the deadline leaves
   double best_rank_ = kNoLimit;
   std::vector<Candidate> candidates_;
@@ -146,15 +152,26 @@ std::vector<std::int64_t> legal_sizes(const GpuRange& range, const Question& que
 }
 
 SizeSearch best_size(const GpuRange& range, const Objective& objective, const Question& largest,
-                     const QuestionOfSize& question_of) {
-  const SizeSearch found = SizeScan(range, objective, question_of).run(largest);
+                     const std::vector<QuestionOfSize>& questions) {
+  const SizeSearch found = SizeScan(range, objective, questions).run(largest);
   if (found.best || !objective.deadline) return found;
   Objective soonest = objective;
   soonest.kind = ObjectiveKind::kStepTime;
   soonest.deadline.reset();
-  SizeSearch late = SizeScan(range, soonest, question_of).run(largest);
+  SizeSearch late = SizeScan(range, soonest, questions).run(largest);
   late.in_time = !late.best.has_value();
   return late;
+}
+
+std::vector<std::optional<Estimate>> best_of_each(const std::vector<Question>& questions) {
+  std::vector<std::optional<Estimate>> best;
+  std::optional<Plan> known;
+  for (const Question& question : questions) {
+    const Estimator estimator(question);
+    best.push_back(fastest(estimator, question.fixed, known).best);
+    if (best.back()) known = best.back()->plan;
+  }
+  return best;
 }
 
 }  // namespace shardplan

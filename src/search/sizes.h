@@ -1,6 +1,7 @@
-// The cluster size that an objective makes best, of all sizes of a range, and the best plan on it.
+// The cluster size that an objective makes best, of all sizes of a range, and the best plan on it; and the
+// best plans of one question in several precisions.
 //
-//   SizeSearch found = best_size({.least = 1, .most = 16384}, objective, largest, question_at);
+//   SizeSearch found = best_size({.least = 1, .most = 16384}, objective, largest, {question_at});
 //   found.gpus;            // 1,024
 //   found.best->plan;      // the fastest plan there
 //   found.census.excluded; // sizes on which no plan can be better, by a bound
@@ -23,7 +24,7 @@ namespace shardplan {
 /// The same question on so many GPUs.
 using QuestionOfSize = std::function<Question(std::int64_t gpus)>;
 
-/// What became of the sizes: sizes = illegal + excluded + searched.
+/// What became of the sizes, each once in every precision: sizes = illegal + excluded + searched.
 struct SizeCensus {
   std::int64_t sizes = 0;
   std::int64_t illegal = 0;   // no plan is legal
@@ -40,8 +41,14 @@ struct SizeSearch {
 };
 
 /// `largest`: the question on some size of the range; only the number of GPUs differs on the others.
+/// `questions`: the same in each of several precisions, of which one is enough; the plans that are legal do
+/// not depend on it.
 SizeSearch best_size(const GpuRange& range, const Objective& objective, const Question& largest,
-                     const QuestionOfSize& question_of);
+                     const std::vector<QuestionOfSize>& questions);
+
+/// The best plan of each question; nothing where none fits. They differ in their precision alone: what a plan
+/// reaches in one excludes slower ones in the next.
+std::vector<std::optional<Estimate>> best_of_each(const std::vector<Question>& questions);
 
 /// The sizes of a range on which some plan is legal, increasing.
 std::vector<std::int64_t> legal_sizes(const GpuRange& range, const Question& question);
