@@ -51,52 +51,45 @@ void judge_plans(benchmark::State& state, Question (*ask)(const char*), const ch
 BENCHMARK_CAPTURE(judge_plans, gpt3_175b_on_4096, gpt3_175b, "4096")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(judge_plans, deepseek_v3_on_2048, deepseek_v3, "2048")->Unit(benchmark::kMillisecond);
 
-/// To the best plan and the census, on all cores.
-void search_plans(benchmark::State& state, Question (*ask)(const char*), const char* gpus) {
-  const Question question = ask(gpus);
-  const Estimator estimator(question);
-  std::int64_t plans = 0;
-  for (auto _ : state) {
-    const SearchResult result = search(estimator, {});
-    benchmark::DoNotOptimize(result.best);
-    plans += result.census.considered;
-  }
-  state.counters["plans/s"] = benchmark::Counter(static_cast<double>(plans), benchmark::Counter::kIsRate);
-}
-#define SHARDPLAN_SEARCH(ask, gpus) \
-  BENCHMARK_CAPTURE(search_plans, ask##_on_##gpus, ask, #gpus)->Unit(benchmark::kMillisecond)->UseRealTime()
-SHARDPLAN_SEARCH(llama3_70b, 64);
-SHARDPLAN_SEARCH(llama3_70b, 1024);
-SHARDPLAN_SEARCH(gpt3_175b, 1024);
-SHARDPLAN_SEARCH(gpt3_175b, 2048);
-SHARDPLAN_SEARCH(gpt3_175b, 4096);
-SHARDPLAN_SEARCH(llama3_405b, 16384);
-SHARDPLAN_SEARCH(deepseek_v3, 2048);
-SHARDPLAN_SEARCH(mixture_1_6t, 32768);
-#undef SHARDPLAN_SEARCH
-
-/// The same over all that the framework's engine can do.
-void search_whole_space(benchmark::State& state, Question (*ask)(const char*), const char* gpus) {
+/// To the best plan and the census, on all cores; of the usual plans or of all that the engine can do.
+void search_plans(benchmark::State& state, Question (*ask)(const char*), const char* gpus, bool whole_space) {
   Question question = ask(gpus);
-  question.framework.engine = find_framework(catalog(), question.framework.name, "").value()->engine;
+  question.whole_space = whole_space;
   const Estimator estimator(question);
   std::int64_t plans = 0;
   for (auto _ : state) {
     const SearchResult result = search(estimator, {});
     benchmark::DoNotOptimize(result.best);
     plans += result.census.considered;
+    state.counters["judged"] = static_cast<double>(result.census.judged());
   }
   state.counters["plans/s"] = benchmark::Counter(static_cast<double>(plans), benchmark::Counter::kIsRate);
 }
-#define SHARDPLAN_WHOLE(ask, gpus)                                   \
-  BENCHMARK_CAPTURE(search_whole_space, ask##_on_##gpus, ask, #gpus) \
-      ->Unit(benchmark::kMillisecond)                                \
+constexpr bool usual = false, whole = true;  // as they are named in the results
+#define SHARDPLAN_SEARCH(ask, gpus, space)                                      \
+  BENCHMARK_CAPTURE(search_plans, ask##_on_##gpus##_##space, ask, #gpus, space) \
+      ->Unit(benchmark::kMillisecond)                                           \
       ->UseRealTime()
-SHARDPLAN_WHOLE(gpt3_175b, 4096);
-SHARDPLAN_WHOLE(llama3_405b, 16384);
-SHARDPLAN_WHOLE(deepseek_v3, 2048);
-SHARDPLAN_WHOLE(mixture_1_6t, 32768);
-#undef SHARDPLAN_WHOLE
+SHARDPLAN_SEARCH(llama3_70b, 64, usual);
+SHARDPLAN_SEARCH(llama3_70b, 1024, usual);
+// Each twice as many GPUs as the one before.
+SHARDPLAN_SEARCH(gpt3_175b, 1024, usual);
+SHARDPLAN_SEARCH(gpt3_175b, 2048, usual);
+SHARDPLAN_SEARCH(gpt3_175b, 4096, usual);
+SHARDPLAN_SEARCH(llama3_405b, 4096, usual);
+SHARDPLAN_SEARCH(llama3_405b, 8192, usual);
+SHARDPLAN_SEARCH(llama3_405b, 16384, usual);
+SHARDPLAN_SEARCH(deepseek_v3, 1024, usual);
+SHARDPLAN_SEARCH(deepseek_v3, 2048, usual);
+SHARDPLAN_SEARCH(deepseek_v3, 4096, usual);
+SHARDPLAN_SEARCH(mixture_1_6t, 8192, usual);
+SHARDPLAN_SEARCH(mixture_1_6t, 16384, usual);
+SHARDPLAN_SEARCH(mixture_1_6t, 32768, usual);
+SHARDPLAN_SEARCH(gpt3_175b, 4096, whole);
+SHARDPLAN_SEARCH(llama3_405b, 16384, whole);
+SHARDPLAN_SEARCH(deepseek_v3, 2048, whole);
+SHARDPLAN_SEARCH(mixture_1_6t, 32768, whole);
+#undef SHARDPLAN_SEARCH
 
 void estimate_one_plan(benchmark::State& state) {
   const Question question = llama3_70b("64");

@@ -10,8 +10,19 @@ namespace {
 constexpr std::array<const char*, kModuleCount> kModuleNames{
     "core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"};
 constexpr std::array<const char*, kOffloadCount> kOffloadNames{"optimizer", "params", "activations"};
-constexpr std::array<const char*, 6> kScheduleNames{"gpipe", "1f1b", "interleaved",
-                                                    "zb-h1", "zb-v", "dualpipe"};
+constexpr std::array<const char*, kRankAxes> kRankAxisNames{"tp", "cp", "dp", "pp"};
+constexpr std::array<RankOrder::Axes, kRankOrders> kOrders = RankOrder::all();
+constexpr std::array<const char*, kSchedules.size()> kScheduleNames{"gpipe", "1f1b", "interleaved",
+                                                                    "zb-h1", "zb-v", "dualpipe"};
+
+// By degree. The stage of ZeRO is of another type.
+constexpr std::array<std::int32_t Plan::*, kDegreeCount> kPlanMembers{
+    &Plan::dp,  &Plan::tp,          &Plan::pp,         &Plan::cp, &Plan::ep,
+    &Plan::etp, &Plan::micro_batch, &Plan::interleave, nullptr,   &Plan::shard_group};
+constexpr std::array<std::optional<std::int32_t> FixedAxes::*, kDegreeCount> kFixedMembers{
+    &FixedAxes::dp, &FixedAxes::tp,         &FixedAxes::pp,          &FixedAxes::cp,
+    &FixedAxes::ep, &FixedAxes::etp,        &FixedAxes::micro_batch, &FixedAxes::interleave,
+    nullptr,        &FixedAxes::shard_group};
 
 template <class Enum, std::size_t Count>
 std::optional<Enum> named_value(std::string_view text, const std::array<const char*, Count>& names) {
@@ -103,6 +114,30 @@ std::optional<Schedule> schedule_named(std::string_view text) {
   return named_value<Schedule>(text, kScheduleNames);
 }
 
+const RankOrder::Axes& RankOrder::axes() const { return kOrders[static_cast<std::size_t>(index)]; }
+
+std::string name(RankOrder order) {
+  std::string text;
+  for (const RankAxis axis : order.axes())
+    text += (text.empty() ? "" : "-") + std::string(kRankAxisNames[static_cast<std::size_t>(axis)]);
+  return text;
+}
+
+std::optional<RankOrder> rank_order_named(std::string_view text) {
+  constexpr std::string_view kExperts = "-ep";
+  std::string told(text);
+  if (const std::size_t at = told.find(kExperts); at != std::string::npos) told.erase(at, kExperts.size());
+  for (std::size_t i = 0; i < kRankOrders; ++i) {
+    const RankOrder order{static_cast<std::int8_t>(i)};
+    if (name(order) == told) return order;
+  }
+  return std::nullopt;
+}
+
+bool same_degrees(const Plan& a, const Plan& b) {
+  return a.dp == b.dp && a.tp == b.tp && a.pp == b.pp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp;
+}
+
 std::string canonical(const Plan& plan) {
   std::string text = "dp" + std::to_string(plan.dp);
   const auto axis = [&](const char* label, int degree) {
@@ -125,47 +160,55 @@ std::string canonical(const Plan& plan) {
   }
   if (plan.tp > 1 && !plan.sequence_parallel) text += "·nosp";
   if (plan.recompute != Recompute::kNone) text += std::string("·") + name(plan.recompute);
+  if (!plan.rank_order.usual()) text += "·" + name(plan.rank_order);
   if (plan.offload != 0) text += "·offload:" + offload_names(plan.offload);
   return text;
 }
 
 const char* name(Degree degree) {
-  static constexpr std::array<const char*, kDegreeCount> kNames{"dp", "tp",  "pp",          "cp",
-                                                                "ep", "etp", "micro-batch", "interleave"};
+  static constexpr std::array<const char*, kDegreeCount> kNames{
+      "dp", "tp", "pp", "cp", "ep", "etp", "micro-batch", "interleave", "zero", "shard-group"};
   return kNames[static_cast<std::size_t>(degree)];
 }
 
 std::int32_t degree_of(const Plan& plan, Degree degree) {
-  Plan copy = plan;
-  return degree_of(copy, degree);
+  if (degree == Degree::kZero) return plan.zero_stage;
+  if (degree == Degree::kShardGroup) {
+    if (plan.zero_stage == 0) return 1;
+    return plan.shard_group > 0 ? plan.shard_group : plan.dp * plan.cp;
+  }
+  return plan.*kPlanMembers[static_cast<std::size_t>(degree)];
 }
 
-std::int32_t& degree_of(Plan& plan, Degree degree) {
-  static constexpr std::array<std::int32_t Plan::*, kDegreeCount> kMembers{
-      &Plan::dp, &Plan::tp,  &Plan::pp,          &Plan::cp,
-      &Plan::ep, &Plan::etp, &Plan::micro_batch, &Plan::interleave};
-  return plan.*kMembers[static_cast<std::size_t>(degree)];
+void set_degree(Plan& plan, Degree degree, std::int32_t value) {
+  if (degree == Degree::kZero) {
+    plan.zero_stage = static_cast<std::int8_t>(value);
+  } else {
+    plan.*kPlanMembers[static_cast<std::size_t>(degree)] = value;
+  }
 }
 
-std::string words(const DegreeBounds& bounds) {
-  constexpr DegreeBounds kNone;
-  const std::string from = std::to_string(bounds.least);
-  std::string to = std::to_string(bounds.most);
-  if (bounds.most == kNone.most) return "at least " + from;
-  if (bounds.least == bounds.most) return to;
-  return bounds.least == kNone.least ? "at most " + to : "from " + from + " to " + to;
-}
-
-std::optional<std::int32_t>& FixedAxes::told(Degree degree) {
-  static constexpr std::array<std::optional<std::int32_t> FixedAxes::*, kDegreeCount> kMembers{
-      &FixedAxes::dp, &FixedAxes::tp,  &FixedAxes::pp,          &FixedAxes::cp,
-      &FixedAxes::ep, &FixedAxes::etp, &FixedAxes::micro_batch, &FixedAxes::interleave};
-  return this->*kMembers[static_cast<std::size_t>(degree)];
+std::string words(Degree degree, const DegreeBounds& bounds) {
+  const std::int32_t least = std::max(bounds.least, lowest(degree));
+  const std::string from = std::to_string(least), to = std::to_string(bounds.most);
+  if (bounds.most == DegreeBounds{}.most) return "at least " + from;
+  if (least == bounds.most) return to;
+  return least == lowest(degree) ? "at most " + to : "from " + from + " to " + to;
 }
 
 std::optional<std::int32_t> FixedAxes::told(Degree degree) const {
-  FixedAxes copy = *this;
-  return copy.told(degree);
+  if (degree == Degree::kZero) return zero_stage ? std::optional<std::int32_t>(*zero_stage) : std::nullopt;
+  const auto value = this->*kFixedMembers[static_cast<std::size_t>(degree)];
+  // No group is all replicas, however many they are.
+  return degree == Degree::kShardGroup && value == 0 ? std::nullopt : value;
+}
+
+void FixedAxes::tell(Degree degree, std::int32_t value) {
+  if (degree == Degree::kZero) {
+    zero_stage = static_cast<std::int8_t>(value);
+  } else {
+    this->*kFixedMembers[static_cast<std::size_t>(degree)] = value;
+  }
 }
 
 }  // namespace shardplan

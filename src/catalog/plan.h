@@ -1,11 +1,12 @@
 // A plan: the degrees of every axis of parallelism and what each rank does with its memory.
 //
 // Small, trivially copyable, totally ordered, with a canonical text. Which plans are legal for a model and a
-// cluster is decided in one place, graph/legality.h.
+// cluster is decided in one place, graph/space.h.
 //
 //   Plan p; p.tp = 8; p.pp = 4; p.dp = 2;   canonical(p)   // "dp2·tp8·pp4·z1·mb1·selective"
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -66,6 +67,8 @@ std::optional<std::uint8_t> offload_named(std::string_view text);
 std::string offload_names(std::uint8_t what);
 
 enum class Schedule : std::int8_t { kGpipe, k1F1B, kInterleaved, kZbH1, kZbV, kDualPipe };
+inline constexpr std::array kSchedules{Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
+                                       Schedule::kZbH1,  Schedule::kZbV,  Schedule::kDualPipe};
 /// As --recompute takes it: "none", "selective", "full", "full:4", "uniform:2", "layernorm,moe_act".
 std::string name(const Recompute& recompute);
 const char* name(Schedule schedule);
@@ -73,6 +76,35 @@ const char* name(Schedule schedule);
 std::optional<Recompute> recompute_named(std::string_view text);
 std::optional<Module> module_named(std::string_view text);
 std::optional<Schedule> schedule_named(std::string_view text);
+
+/// The axes that number the ranks.
+enum class RankAxis : std::int8_t { kTp, kCp, kDp, kPp };
+inline constexpr std::size_t kRankAxes = 4, kRankOrders = 24;
+
+/// The order in which ranks are numbered, the innermost axis first: the groups of the first axes are on
+/// neighbouring GPUs, those of the last ones reach over the outer tiers. Usual is tp-cp-dp-pp.
+struct RankOrder {
+  using Axes = std::array<RankAxis, kRankAxes>;
+  /// All of them; the usual one is the first.
+  static constexpr std::array<Axes, kRankOrders> all() {
+    Axes axes{RankAxis::kTp, RankAxis::kCp, RankAxis::kDp, RankAxis::kPp};
+    std::array<Axes, kRankOrders> orders{};
+    for (Axes& order : orders) {
+      order = axes;
+      std::next_permutation(axes.begin(), axes.end());
+    }
+    return orders;
+  }
+  std::int8_t index = 0;  // of all()
+  auto operator<=>(const RankOrder&) const = default;
+  const Axes& axes() const;
+  bool usual() const { return index == 0; }
+};
+/// "tp-cp-pp-dp"
+std::string name(RankOrder order);
+/// Nothing where a text is no order of all four. An "ep" among them, as Megatron writes it, is passed over:
+/// experts take consecutive ranks, whatever the order.
+std::optional<RankOrder> rank_order_named(std::string_view text);
 
 struct Plan {
   std::int32_t dp = 1;   // data-parallel replicas (context parallelism not included)
@@ -96,27 +128,57 @@ struct Plan {
   std::uint8_t offload = 0;
   /// Ranks that ZeRO shards over, replicated by the others (hybrid sharding); 0 = all replicas.
   std::int32_t shard_group = 0;
+  RankOrder rank_order;
 
   auto operator<=>(const Plan&) const = default;
   std::int64_t gpus() const { return std::int64_t{dp} * tp * pp * cp; }
+  /// Ranks that hold the same dense weights.
+  std::int64_t replicas() const { return std::int64_t{dp} * cp; }
+  /// Of a step.
+  std::int64_t sequences() const { return std::int64_t{dp} * micro_batch * grad_accumulation; }
   bool offloads(Offload what) const { return (offload & static_cast<std::uint8_t>(what)) != 0; }
 };
 
+inline std::int32_t degree_of(const Plan& plan, RankAxis axis) {
+  constexpr std::array<std::int32_t Plan::*, kRankAxes> kMembers{&Plan::tp, &Plan::cp, &Plan::dp, &Plan::pp};
+  return plan.*kMembers[static_cast<std::size_t>(axis)];
+}
+/// A plan with another's ZeRO stage, shard group and offload.
+inline Plan with_state(Plan plan, const Plan& state) {
+  plan.zero_stage = state.zero_stage;
+  plan.shard_group = state.shard_group;
+  plan.offload = state.offload;
+  return plan;
+}
+inline bool same_state(const Plan& a, const Plan& b) {
+  return a.zero_stage == b.zero_stage && a.shard_group == b.shard_group && a.offload == b.offload;
+}
+/// The plans differ in the order of their ranks at most.
+inline bool same_but_order(Plan a, const Plan& b) {
+  a.rank_order = b.rank_order;
+  return a == b;
+}
+/// The degrees of all axes are the same.
+bool same_degrees(const Plan& a, const Plan& b);
+
 /// The degrees that can be bounded instead of told.
-enum class Degree { kDp, kTp, kPp, kCp, kEp, kEtp, kMicroBatch, kInterleave };
-inline constexpr std::size_t kDegreeCount = 8;
+enum class Degree { kDp, kTp, kPp, kCp, kEp, kEtp, kMicroBatch, kInterleave, kZero, kShardGroup };
+inline constexpr std::size_t kDegreeCount = 10;
 /// As its flag: "tp", "micro-batch".
 const char* name(Degree degree);
+/// The least value that it has: ZeRO has a stage 0.
+inline constexpr std::int32_t lowest(Degree degree) { return degree == Degree::kZero ? 0 : 1; }
+/// Of kShardGroup the ranks that ZeRO shards over: all replicas where no group is told, 1 at stage 0.
 std::int32_t degree_of(const Plan& plan, Degree degree);
-std::int32_t& degree_of(Plan& plan, Degree degree);
+void set_degree(Plan& plan, Degree degree, std::int32_t value);
 
 struct DegreeBounds {
-  std::int32_t least = 1, most = std::numeric_limits<std::int32_t>::max();
+  std::int32_t least = 0, most = std::numeric_limits<std::int32_t>::max();
   bool hold(std::int32_t value) const { return value >= least && value <= most; }
   bool operator==(const DegreeBounds&) const = default;
 };
 /// "at least 2", "from 2 to 8", "1"
-std::string words(const DegreeBounds& bounds);
+std::string words(Degree degree, const DegreeBounds& bounds);
 
 /// What a person told of a plan. Search fills in the rest; memory takes its documented defaults for it.
 struct FixedAxes {
@@ -127,12 +189,13 @@ struct FixedAxes {
   std::optional<bool> sequence_parallel;
   std::optional<std::uint8_t> offload;
   std::optional<std::int32_t> shard_group;
+  std::optional<RankOrder> rank_order;
   std::array<DegreeBounds, kDegreeCount> bounds{};
   bool operator==(const FixedAxes&) const = default;
   DegreeBounds& bounds_of(Degree degree) { return bounds[static_cast<std::size_t>(degree)]; }
   const DegreeBounds& bounds_of(Degree degree) const { return bounds[static_cast<std::size_t>(degree)]; }
-  std::optional<std::int32_t>& told(Degree degree);
   std::optional<std::int32_t> told(Degree degree) const;
+  void tell(Degree degree, std::int32_t value);
 };
 
 /// The fewest micro-batches with which a schedule runs as drawn. DualPipe fills from both ends.

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "catalog/objective.h"
 #include "catalog/question.h"
@@ -18,11 +20,20 @@ namespace shardplan {
 /// The same question on so many GPUs.
 using QuestionOfSize = std::function<Question(std::int64_t gpus)>;
 
+/// One of several precisions that are asked for.
+struct AskedPrecision {
+  std::string name;        // "fp8"
+  std::string impossible;  // why there is no question in it; empty where there is
+  QuestionOfSize of_size = {};
+};
+
 struct PlanQuestion {
   Question question;              // on the one size, or on the largest that the told axes divide
   std::optional<GpuRange> sizes;  // nothing: one size
   Objective objective;
   QuestionOfSize of_size;  // for a size of the range on which some plan is legal
+  /// Where several are asked for; `question` and `of_size` are of the first that is possible.
+  std::vector<AskedPrecision> precisions = {};
 };
 
 }  // namespace shardplan

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <type_traits>
-#include <utility>
 
 namespace shardplan {
 namespace {
@@ -39,30 +38,50 @@ TEST(Recompute, RefusesWhatMeansNothing) {
 }
 
 TEST(Degree, OfAPlanAndToldOfOne) {
-  Plan plan;
-  FixedAxes fixed;
   for (std::size_t i = 0; i < kDegreeCount; ++i) {
     const auto degree = static_cast<Degree>(i), next = static_cast<Degree>((i + 1) % kDegreeCount);
-    degree_of(plan, degree) = 7;
-    EXPECT_EQ(degree_of(std::as_const(plan), degree), 7) << name(degree);
-    EXPECT_EQ(degree_of(std::as_const(plan), next), 1) << name(degree);
-    degree_of(plan, degree) = 1;
-    fixed.told(degree) = 7;
-    EXPECT_EQ(std::as_const(fixed).told(degree), 7) << name(degree);
-    EXPECT_FALSE(std::as_const(fixed).told(next)) << name(degree);
-    fixed.told(degree).reset();
+    Plan plan;
+    FixedAxes fixed;
+    plan.zero_stage = 1;
+    const std::int32_t of_next = degree_of(plan, next);
+    set_degree(plan, degree, 3);
+    EXPECT_EQ(degree_of(plan, degree), 3) << name(degree);
+    EXPECT_EQ(degree_of(plan, next), of_next) << name(degree);
+    fixed.tell(degree, 3);
+    EXPECT_EQ(fixed.told(degree), 3) << name(degree);
+    EXPECT_FALSE(fixed.told(next)) << name(degree);
   }
-  degree_of(plan, Degree::kMicroBatch) = 3;
-  fixed.told(Degree::kInterleave) = 5;
+  Plan plan;
+  FixedAxes fixed;
+  set_degree(plan, Degree::kMicroBatch, 3);
+  fixed.tell(Degree::kInterleave, 5);
   EXPECT_EQ(plan.micro_batch, 3);
   EXPECT_EQ(fixed.interleave, 5);
 }
 
+TEST(Degree, ZeroShardsOverAGroupOrAllReplicasOrNothing) {
+  Plan plan;
+  plan.dp = 8;
+  plan.cp = 2;
+  EXPECT_EQ(degree_of(plan, Degree::kShardGroup), 1);
+  plan.zero_stage = 2;
+  EXPECT_EQ(degree_of(plan, Degree::kShardGroup), 16);
+  plan.shard_group = 4;
+  EXPECT_EQ(degree_of(plan, Degree::kShardGroup), 4);
+  FixedAxes fixed;
+  fixed.shard_group = 0;
+  EXPECT_FALSE(fixed.told(Degree::kShardGroup));
+}
+
 TEST(Degree, BoundsInWords) {
-  EXPECT_EQ(words({2, 8}), "from 2 to 8");
-  EXPECT_EQ(words({2, DegreeBounds{}.most}), "at least 2");
-  EXPECT_EQ(words({1, 8}), "at most 8");
-  EXPECT_EQ(words({4, 4}), "4");
+  EXPECT_EQ(words(Degree::kTp, {2, 8}), "from 2 to 8");
+  EXPECT_EQ(words(Degree::kTp, {2, DegreeBounds{}.most}), "at least 2");
+  EXPECT_EQ(words(Degree::kTp, {0, 8}), "at most 8");
+  EXPECT_EQ(words(Degree::kTp, {4, 4}), "4");
+  EXPECT_EQ(words(Degree::kTp, {0, 1}), "1");
+  EXPECT_EQ(words(Degree::kZero, {0, 1}), "at most 1");
+  EXPECT_EQ(words(Degree::kZero, {1, 2}), "from 1 to 2");
+  EXPECT_EQ(words(Degree::kZero, {0, 0}), "0");
 }
 
 TEST(Offload, NamesReadBack) {

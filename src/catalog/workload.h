@@ -152,9 +152,18 @@ struct Framework {
   struct Engine {
     std::vector<Schedule> schedules{Schedule::k1F1B, Schedule::kInterleaved};
     Source schedules_source;
-    std::optional<Source> shard_groups;        // ZeRO over groups of the replicas
-    int shard_groups_from = 1;                 // of these stages
-    std::optional<Source> recomputed_layers;   // the first N layers of each chunk recomputed, the others kept
+    std::vector<PrecisionRecipe> precisions;  // that it trains in; empty = in any
+    Source precisions_source;
+    std::optional<Source> shard_groups;       // ZeRO over groups of the replicas
+    int shard_groups_from = 1;                // of these stages
+    std::optional<Source> recomputed_layers;  // the first N layers of each chunk recomputed, the others kept
+    /// The orders in which it numbers ranks; the usual one is among them.
+    std::vector<RankOrder> rank_orders{RankOrder{}};
+    std::optional<Source> rank_orders_source;
+    /// Where the pipeline is not outermost, experts must have as many replicas as all else.
+    bool rank_orders_same_replicas = false;
+    // The rest in the whole space only (Question::whole_space).
+    std::optional<Source> recomputed_groups;   // layers recomputed in groups of N that keep one input
     std::optional<Source> recomputed_modules;  // any of a layer's modules recomputed
     std::optional<Source> whole_sequences;     // tensor parallelism without sequence parallelism, unless
                                                // there are experts

@@ -1,4 +1,5 @@
 // shardplan plan: the best plan for a model on a cluster, and why.
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -82,6 +83,7 @@ Result<Found> find(const Typed& typed, const PlanQuestion& asked) {
   if (typed.pareto) front = front_of(asked, options.watch);
   Answer answered = answer(estimator, question.fixed, std::move(result), catalog().evidence, options.watch);
   RunAnswer run = run_answer(asked.objective, choice.sizes, answered.result.best);
+  run.precisions = std::move(choice.precisions);
   run.pareto = std::move(front);
   return Found{std::move(choice.question), std::move(answered), std::move(run), {spent.count()}};
 }
@@ -90,6 +92,10 @@ int run(const Typed& typed, const Output& output) {
   if (const auto error = file_error(typed)) return output.error(*error);
   const Result<PlanQuestion> asked = build_plan_question(typed.spec, catalog());
   if (!asked) return output.error(asked.error());
+  if (typed.pareto && !asked->precisions.empty()) {
+    return output.error(
+        {"conflict", "the plans that no other beats are of one precision", kPareto, "one --precision", ""});
+  }
   const Result<Found> found = find(typed, *asked);
   if (!found) return output.error(found.error());
   const auto& [question, answered, whole, time] = *found;
@@ -136,7 +142,7 @@ void add_plan_command(CLI::App& app, Program& program) {
       ->expected(0, 1);
   command->add_flag(kWholeSpaceFlag, typed->spec.whole_space,
                     "search also uneven first and last stages, any modules run again, tensor parallelism "
-                    "without sequence parallelism; some ten times slower");
+                    "without sequence parallelism, ranks in any order; slower");
   command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
   command
       ->add_option("--timeline", typed->timeline,

@@ -93,9 +93,9 @@ Bytes<N> Estimator::frozen_weights(const Plan& plan, int stage) const {
   const auto part = [&](const Bytes<N>& width, double dense_count, double expert_count) {
     return call<StateTerm>(
         StateTerm::In<N>{width, leaf<N>("frozen dense parameters on the rank", dense_count, model_source_),
-                         degree<N>("dense shards", sharded ? dense_shard_group(plan).count : 1),
+                         degree<N>("dense shards", sharded ? dense_shards(plan) : 1),
                          leaf<N>("frozen expert parameters on the rank", expert_count, model_source_),
-                         degree<N>("expert shards", sharded ? expert_shard_group(plan).count : 1)});
+                         degree<N>("expert shards", sharded ? expert_shards(plan) : 1)});
   };
   const Bytes<N> layers = part(base_width<N>(), linear, experts);
   return layers + part(leaf<N>("bytes of a frozen weight", gathered_weight().value, gathered_weight().source),

@@ -54,14 +54,12 @@ GroupCost<N> Estimator::replica_collective(const Plan& plan, Collective kind, co
 
 /// Everything that a rank computes with, of a frozen base too.
 template <class N>
-GroupCost<N> Estimator::weights_gathered(const Plan& plan) const {
-  double expert = 0;
-  const double dense = stage_parameters(plan, 0, expert);
+GroupCost<N> Estimator::weights_gathered(const Plan& plan, const StageLoad& load) const {
   const Bytes<N> each =
       frozen() ? base_width<N>()
                : leaf<N>("bytes sent for each parameter", gathered_weight().value, gathered_weight().source);
-  return replica_collective<N>(plan, Collective::kAllGather, each, dense, dense_shard_group(plan), expert,
-                               expert_shard_group(plan));
+  return replica_collective<N>(plan, Collective::kAllGather, each, load.dense, dense_shard_group(plan),
+                               load.expert, expert_shard_group(plan));
 }
 
 /// Bytes of a gradient on the wire.
@@ -73,9 +71,8 @@ const Sourced<Bytes<>>& Estimator::reduced_gradient() const {
 }
 
 template <class N>
-GroupCost<N> Estimator::gradients_reduced(const Plan& plan, bool sharded) const {
-  double expert = 0;
-  const double dense = trained_parameters(plan, 0, expert);
+GroupCost<N> Estimator::gradients_reduced(const Plan& plan, const StageLoad& load, bool sharded) const {
+  const double dense = load.trained_dense, expert = load.trained_expert;
   const Bytes<N> each =
       leaf<N>("bytes sent for each parameter", reduced_gradient().value, reduced_gradient().source);
   GroupCost<N> cost =
@@ -84,40 +81,57 @@ GroupCost<N> Estimator::gradients_reduced(const Plan& plan, bool sharded) const 
   if (plan.shard_group != 0) {
     // Hybrid sharding: then each shard over the groups.
     cost = one_after_the_other(
-        cost, replica_collective<N>(plan, Collective::kAllReduce, each,
-                                    dense / d(dense_shard_group(plan).count), dense_shard_replicas(plan),
-                                    expert / d(expert_shard_group(plan).count), expert_shard_replicas(plan)));
+        cost, replica_collective<N>(plan, Collective::kAllReduce, each, dense / d(dense_shards(plan)),
+                                    dense_shard_replicas(plan), expert / d(expert_shards(plan)),
+                                    expert_shard_replicas(plan)));
   }
   const Sourced<Ratio<>>& slowdown = question_.framework.timing.reduce_slowdown;
   if (slowdown.value == ratio(1)) return cost;
   return times<N>(cost, leaf<N>("time over a ring's", slowdown.value, slowdown.source));
 }
 
+Estimator::StageLoad Estimator::stage_load(const Plan& plan, int stage) const {
+  StageLoad load;
+  load.stage = stage;
+  load.dense = load.trained_dense = stage_parameters(plan, stage, load.expert);
+  load.trained_expert = load.expert;
+  if (frozen()) load.trained_dense = trained_parameters(plan, stage, load.trained_expert);
+  return load;
+}
+
+Estimator::StageLoad Estimator::heaviest_stage(const Plan& plan, const std::vector<int>& stages) const {
+  StageLoad heaviest;
+  for (const int stage : stages) {
+    const StageLoad load = stage_load(plan, stage);
+    if (load.heavier_than(heaviest)) heaviest = load;
+  }
+  return heaviest;
+}
+
 template <class N>
-Estimator::ReplicaTraffic<N> Estimator::replica_traffic(const Plan& plan) const {
+Estimator::ReplicaTraffic<N> Estimator::replica_traffic(const Plan& plan, const StageLoad& load) const {
   ReplicaTraffic<N> traffic;
-  traffic.optimizer = optimizer_time<N>(plan);
-  if (plan.schedule == Schedule::kDualPipe) traffic.twins = twin_reduction<N>(plan);
-  if (dense_replicas(plan).count <= 1) return traffic;
+  traffic.stage = load.stage;
+  traffic.updated = updated_parameters(plan, load);
+  traffic.optimizer = optimizer_time<N>(plan, traffic.updated);
+  if (plan.schedule == Schedule::kDualPipe) traffic.twins = twin_reduction<N>(plan, load);
+  if (plan.replicas() <= 1) return traffic;
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
-  double trained_experts = 0, experts = 0;
-  const double trained = trained_parameters(plan, 0, trained_experts);
-  const double weights = stage_parameters(plan, 0, experts) + experts;
-  traffic.gradient_bytes = (trained + trained_experts) * reduced_gradient().value.raw();
+  traffic.gradient_bytes = (load.trained_dense + load.trained_expert) * reduced_gradient().value.raw();
   const bool sharded = shards.weights || shards.gradients || shards.optimizer;
-  traffic.reduce = gradients_reduced<N>(plan, sharded);
+  traffic.reduce = gradients_reduced<N>(plan, load, sharded);
   if (shards.weights) {
-    traffic.gather = weights_gathered<N>(plan);
+    traffic.gather = weights_gathered<N>(plan, load);
     const Bytes<> width = frozen() ? base_width<double>() : gathered_weight().value;
-    traffic.weight_bytes = weights * width.raw();
+    traffic.weight_bytes = (load.dense + load.expert) * width.raw();
     return traffic;
   }
   if (sharded) {
     const Bytes<N> each =
         leaf<N>("bytes sent for each parameter", gathered_weight().value, gathered_weight().source);
     traffic.gather =
-        replica_collective<N>(plan, Collective::kAllGather, each, trained, dense_shard_group(plan),
-                              trained_experts, expert_shard_group(plan));
+        replica_collective<N>(plan, Collective::kAllGather, each, load.trained_dense, dense_shard_group(plan),
+                              load.trained_expert, expert_shard_group(plan));
   }
   traffic.small_rings = small_rings<N>(plan);
   return traffic;
@@ -170,7 +184,7 @@ void Estimator::add_data_parallel(const Plan& plan, const ReplicaTraffic<N>& tra
 template <class N>
 Seconds<N> Estimator::small_rings(const Plan& plan) const {
   const Timing& timing = question_.framework.timing;
-  const double owners = d(dense_shard_group(plan).count);
+  const double owners = d(dense_shards(plan));
   if (timing.hops_a_layer.value.raw() <= 0 || owners * plan.tp <= d(question_.cluster.tiers.front().size))
     return {};
   return leaf<N>("a hop", timing.hop.value, timing.hop.source) *
@@ -183,15 +197,13 @@ Seconds<N> Estimator::small_rings(const Plan& plan) const {
 /// DualPipe's two copies of a stage are on ranks p - 1 - 2r apart: their gradients are summed, after those of
 /// the replicas.
 template <class N>
-Seconds<N> Estimator::twin_reduction(const Plan& plan) const {
-  double expert = 0;
-  const double dense = trained_parameters(plan, 0, expert);
+Seconds<N> Estimator::twin_reduction(const Plan& plan, const StageLoad& load) const {
+  const double dense = load.trained_dense, expert = load.trained_expert;
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
   const bool sharded = shards.gradients || shards.optimizer;
   const double each =
-      sharded ? dense / d(dense_shard_group(plan).count) + expert / d(expert_shard_group(plan).count)
-              : dense + expert;
+      sharded ? dense / d(dense_shards(plan)) + expert / d(expert_shards(plan)) : dense + expert;
   const Bytes<N> size = leaf<N>("parameters of both stages on the rank", each, model_source_) *
                         leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source);
   return step_collective<N>(Collective::kAllReduce, size, links<N>(), question_.cluster, pipeline_pair(plan),
@@ -200,9 +212,9 @@ Seconds<N> Estimator::twin_reduction(const Plan& plan) const {
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a template argument cannot have them
-#define SHARDPLAN_INSTANTIATE(N)                                                                          \
-  template Estimator::ReplicaTraffic<N> Estimator::replica_traffic<N>(const Plan&) const;                 \
-  template void Estimator::add_data_parallel<N>(const Plan&, const ReplicaTraffic<N>&, const Seconds<N>&, \
+#define SHARDPLAN_INSTANTIATE(N)                                                                            \
+  template Estimator::ReplicaTraffic<N> Estimator::replica_traffic<N>(const Plan&, const StageLoad&) const; \
+  template void Estimator::add_data_parallel<N>(const Plan&, const ReplicaTraffic<N>&, const Seconds<N>&,   \
                                                 const Seconds<N>&, TimeBreakdown<N>&) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)

@@ -114,6 +114,7 @@ class Estimator {
   struct StageSends;
   template <class N>
   struct StageTimes;
+  struct StageLoad;
   template <class N>
   struct ReplicaTraffic;
   template <class N>
@@ -192,9 +193,9 @@ class Estimator {
   template <class N>
   Bytes<N> largest_layer_gradients(const Plan& plan) const;
   template <class N>
-  void add_offload(const Plan& plan, const Seconds<N>& forward, const Seconds<N>& backward,
-                   TimeBreakdown<N>& time) const;
-  double updated_parameters(const Plan& plan) const;
+  void add_offload(const Plan& plan, const ReplicaTraffic<N>& traffic, const Seconds<N>& forward,
+                   const Seconds<N>& backward, TimeBreakdown<N>& time) const;
+  double updated_parameters(const Plan& plan, const StageLoad& load) const;
   template <class N>
   Ratio<N> padded(const Plan& plan, const Ratio<N>& parameters, std::int64_t shards) const;
   template <class N>
@@ -324,7 +325,7 @@ class Estimator {
   template <class N>
   Seconds<N> small_rings(const Plan& plan) const;
   template <class N>
-  Seconds<N> optimizer_time(const Plan& plan) const;
+  Seconds<N> optimizer_time(const Plan& plan, double updated) const;
   template <class N>
   void add_overheads(const Plan& plan, TimeBreakdown<N>& time) const;
   /// `each` bytes of dense and of expert parameters, over a group of their own.
@@ -334,9 +335,9 @@ class Estimator {
                                   const Group& expert_ranks) const;
   const Sourced<Bytes<>>& reduced_gradient() const;
   template <class N>
-  GroupCost<N> gradients_reduced(const Plan& plan, bool sharded) const;
+  GroupCost<N> gradients_reduced(const Plan& plan, const StageLoad& load, bool sharded) const;
   template <class N>
-  GroupCost<N> weights_gathered(const Plan& plan) const;
+  GroupCost<N> weights_gathered(const Plan& plan, const StageLoad& load) const;
   template <class N>
   void add_data_parallel(const Plan& plan, const ReplicaTraffic<N>& traffic, const Seconds<N>& forward,
                          const Seconds<N>& backward, TimeBreakdown<N>& time) const;
@@ -349,7 +350,7 @@ class Estimator {
   template <class N>
   Seconds<N> split_bubble(const Plan& plan, const StagePasses<N>& average) const;
   template <class N>
-  Seconds<N> twin_reduction(const Plan& plan) const;
+  Seconds<N> twin_reduction(const Plan& plan, const StageLoad& load) const;
   template <class N>
   Seconds<N> recompute_time(const Plan& plan, const LayerOps& ops, const LayerTime<N>& layer) const;
   template <class N>
@@ -367,8 +368,11 @@ class Estimator {
   template <class N>
   void fill_stage_times(const Plan& plan, const PipelineShape& shape, const LayerTimes<N>& layers,
                         const StageSends<N>& sends, StageTimes<N>& stages) const;
+  StageLoad stage_load(const Plan& plan, int stage) const;
+  /// Of stages of which one of each that are alike is among these.
+  StageLoad heaviest_stage(const Plan& plan, const std::vector<int>& stages) const;
   template <class N>
-  ReplicaTraffic<N> replica_traffic(const Plan& plan) const;
+  ReplicaTraffic<N> replica_traffic(const Plan& plan, const StageLoad& load) const;
   template <class N>
   TimeBreakdown<N> step_time(const Plan& plan, const StageTimes<N>& stages,
                              const ReplicaTraffic<N>& traffic) const;

@@ -53,9 +53,9 @@ HostMemory<N> Estimator::offload(const Plan& plan, int stage, const LayerBytes<N
     host.gradients = call<StateTerm>(
         StateTerm::In<N>{leaf<N>("gradient bytes on the host", can.gradient.value, can.gradient.source),
                          leaf<N>("dense parameters on the rank", dense, model_source_),
-                         degree<N>("dense shards", sharded ? dense_shard_group(plan).count : 1),
+                         degree<N>("dense shards", sharded ? dense_shards(plan) : 1),
                          leaf<N>("expert parameters on the rank", expert, model_source_),
-                         degree<N>("expert shards", sharded ? expert_shard_group(plan).count : 1)});
+                         degree<N>("expert shards", sharded ? expert_shards(plan) : 1)});
     memory[MemoryTerm::kOptimizer] = none<N>();
     if (can.gradients_leave_from && plan.zero_stage >= *can.gradients_leave_from) {
       const auto& bucket = question_.framework.buffers.reduce_bucket;
@@ -99,18 +99,16 @@ Bytes<> Estimator::host_need(const Plan& plan) const {
   return static_cast<double>(ranks_of_host()) * most;
 }
 
-double Estimator::updated_parameters(const Plan& plan) const {
-  double expert = 0;
-  const double dense = trained_parameters(plan, 0, expert);
+double Estimator::updated_parameters(const Plan& plan, const StageLoad& load) const {
   const bool sharded = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].optimizer;
-  return sharded ? dense / d(dense_shard_group(plan).count) + expert / d(expert_shard_group(plan).count)
-                 : dense + expert;
+  return sharded ? load.trained_dense / d(dense_shards(plan)) + load.trained_expert / d(expert_shards(plan))
+                 : load.trained_dense + load.trained_expert;
 }
 
 /// `forward` and `backward`: of one micro-batch on the average stage, beside which copies may run.
 template <class N>
-void Estimator::add_offload(const Plan& plan, const Seconds<N>& forward, const Seconds<N>& backward,
-                            TimeBreakdown<N>& time) const {
+void Estimator::add_offload(const Plan& plan, const ReplicaTraffic<N>& traffic, const Seconds<N>& forward,
+                            const Seconds<N>& backward, TimeBreakdown<N>& time) const {
   const Device& device = question_.cluster.device;
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
@@ -126,7 +124,7 @@ void Estimator::add_offload(const Plan& plan, const Seconds<N>& forward, const S
     entry.hidden += (once - felt) * repeat;
   };
   const double micro_batches = plan.grad_accumulation;
-  const Ratio<N> updated = leaf<N>("parameters this rank updates", updated_parameters(plan), model_source_);
+  const Ratio<N> updated = leaf<N>("parameters this rank updates", traffic.updated, model_source_);
   const Bytes<N> weight = leaf<N>("gathered weight bytes", gathered_weight().value, gathered_weight().source);
   if (plan.offloads(Offload::kOptimizer)) {
     const Bytes<N> gradient = leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source);
@@ -139,7 +137,7 @@ void Estimator::add_offload(const Plan& plan, const Seconds<N>& forward, const S
   }
   if (plan.offloads(Offload::kParameters)) {
     // The shard comes in for each pass of each micro-batch.
-    const Bytes<N> shard = host_memory<N>(plan, 0).weights;
+    const Bytes<N> shard = host_memory<N>(plan, traffic.stage).weights;
     beside(moved(shard), forward, micro_batches);
     beside(moved(shard), backward, micro_batches);
   }
@@ -161,8 +159,8 @@ void Estimator::add_offload(const Plan& plan, const Seconds<N>& forward, const S
   template HostMemory<N> Estimator::offload<N>(const Plan&, int, const LayerBytes<N>&, MemoryBreakdown<N>&) \
       const;                                                                                                \
   template HostMemory<N> Estimator::host_memory<N>(const Plan&, int) const;                                 \
-  template void Estimator::add_offload<N>(const Plan&, const Seconds<N>&, const Seconds<N>&,                \
-                                          TimeBreakdown<N>&) const;
+  template void Estimator::add_offload<N>(const Plan&, const ReplicaTraffic<N>&, const Seconds<N>&,         \
+                                          const Seconds<N>&, TimeBreakdown<N>&) const;
 SHARDPLAN_INSTANTIATE(double)
 SHARDPLAN_INSTANTIATE(Traced)
 #undef SHARDPLAN_INSTANTIATE

@@ -110,7 +110,7 @@ double Estimator::trained_parameters(const Plan& plan, int stage, double& expert
 bool Estimator::keeps_extra_gradient(const Framework::ExtraGradient& extra, const Plan& plan) const {
   using When = Framework::ExtraGradient::When;
   if (extra.when == When::kBf16) return question_.workload.precision() != Precision::kFp16;
-  return extra.when == When::kAlways || dense_replicas(plan).count > 1;
+  return extra.when == When::kAlways || plan.replicas() > 1;
 }
 
 const Sourced<Bytes<>>& Estimator::gathered_weight() const {
@@ -137,12 +137,11 @@ template <class N>
 void Estimator::add_state(const Plan& plan, int stage, MemoryBreakdown<N>& memory) const {
   double expert = 0;
   const double dense = trained_parameters(plan, stage, expert);
-  add_state<N>(plan,
-               padded<N>(plan, leaf<N>("dense parameters on the rank", dense, model_source_),
-                         dense_shard_group(plan).count),
-               padded<N>(plan, leaf<N>("expert parameters on the rank", expert, model_source_),
-                         expert_shard_group(plan).count),
-               memory);
+  add_state<N>(
+      plan,
+      padded<N>(plan, leaf<N>("dense parameters on the rank", dense, model_source_), dense_shards(plan)),
+      padded<N>(plan, leaf<N>("expert parameters on the rank", expert, model_source_), expert_shards(plan)),
+      memory);
   if (frozen()) memory[MemoryTerm::kWeights] += frozen_weights<N>(plan, stage);
 }
 

@@ -132,7 +132,7 @@ bool Estimator::brings_modules_back(const Plan& plan) const {
 bool Estimator::gathers_layers(const Plan& plan) const {
   if (plan.offloads(Offload::kParameters)) return true;
   return question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].weights &&
-         dense_shard_group(plan).count > 1 && !(question_.framework.pipeline_keeps_gathered && plan.pp > 1);
+         dense_shards(plan) > 1 && !(question_.framework.pipeline_keeps_gathered && plan.pp > 1);
 }
 
 template <class N>
@@ -249,9 +249,9 @@ Bytes<N> Estimator::step_transient(const Plan& plan, int stage) const {
       StateTerm::In<N>{in_place ? leaf<N>("nothing copied", bytes(0), extra->bytes.source)
                                 : leaf<N>("bytes copied", buffers.step.value, buffers.step.source),
                        leaf<N>("dense parameters on the rank", dense, model_source_),
-                       degree<N>("dense shards", sharded ? dense_shard_group(plan).count : 1),
+                       degree<N>("dense shards", sharded ? dense_shards(plan) : 1),
                        leaf<N>("expert parameters on the rank", expert, model_source_),
-                       degree<N>("expert shards", sharded ? expert_shard_group(plan).count : 1)});
+                       degree<N>("expert shards", sharded ? expert_shards(plan) : 1)});
   const Bytes<> bucket = in_place ? 2.0 * buffers.reduce_bucket.value : buffers.reduce_bucket.value;
   return call<OptimizerStepTransient>(OptimizerStepTransient::In<N>{
       shard, leaf<N>("reduction bucket", bucket, buffers.reduce_bucket.source)});

@@ -5,7 +5,7 @@
 //   LayerTimes       group sizes but dp and pp, micro-batch: one layer of each kind
 //   StageSends       group sizes, micro-batch
 //   StageTimes       and recomputation, the pipeline: everything but ZeRO, its shard group and offload
-//   ReplicaTraffic   everything but the micro-batch and recomputation
+//   ReplicaTraffic   everything but the micro-batch and recomputation; of the pipeline only the StageLoad
 //
 //   LayerBytes, StageBytes, StageState: the same three of memory
 //
@@ -42,14 +42,28 @@ struct Estimator::StageTimes {
   std::vector<ChunkTimes> chunks;
 };
 
+/// Parameters on a rank of the stage that trains most: its replicas send and update longest, and the step
+/// ends when the last stage has.
+struct Estimator::StageLoad {
+  int stage = 0;
+  double dense = 0, expert = 0;
+  double trained_dense = 0, trained_expert = 0;
+  bool heavier_than(const StageLoad& other) const {
+    const double own = trained_dense + trained_expert, its = other.trained_dense + other.trained_expert;
+    return own != its ? own > its : dense + expert > other.dense + other.expert;
+  }
+  bool operator==(const StageLoad&) const = default;
+};
+
 /// What a step sends between replicas, and what the optimizer does.
 template <class N>
 struct Estimator::ReplicaTraffic {
-  GroupCost<N> gather;   // weights, before a pass
-  GroupCost<N> reduce;   // gradients
-  GroupCost<N> updated;  // weights, after the optimizer
+  GroupCost<N> gather;  // weights, before a pass
+  GroupCost<N> reduce;  // gradients
   Seconds<N> small_rings{}, twins{}, optimizer{};
   double gradient_bytes = 0, weight_bytes = 0;  // of one occurrence
+  double updated = 0;                           // parameters
+  int stage = 0;
 };
 
 /// What one micro-batch keeps of one layer of each kind, and what its backward pass needs beside that.

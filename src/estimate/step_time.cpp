@@ -189,10 +189,9 @@ template <class N>
 TimeBreakdown<N> Estimator::step_time(const Plan& plan, const StageTimes<N>& stages,
                                       const ReplicaTraffic<N>& traffic) const {
   TimeBreakdown<N> time = stages.time;
-  if (dense_replicas(plan).count > 1)
-    add_data_parallel<N>(plan, traffic, stages.forward, stages.backward, time);
+  if (plan.replicas() > 1) add_data_parallel<N>(plan, traffic, stages.forward, stages.backward, time);
   if (plan.schedule == Schedule::kDualPipe) time[TimeTerm::kData].time += traffic.twins;
-  if (plan.offload != 0) add_offload<N>(plan, stages.forward, stages.backward, time);
+  if (plan.offload != 0) add_offload<N>(plan, traffic, stages.forward, stages.backward, time);
   if (value_of(traffic.optimizer) > 0) time[TimeTerm::kOptimizer].time += traffic.optimizer;
   add_overheads<N>(plan, time);
   return time;
@@ -203,16 +202,16 @@ TimeBreakdown<N> Estimator::time(const Plan& plan) const {
   LayerTimes<N> layers;
   fill_layer_times<N>(plan, layers);
   StageTimes<N> stages;
-  fill_stage_times<N>(plan, pipeline_shape(kinds_, plan), layers, stage_sends<N>(plan), stages);
-  return step_time<N>(plan, stages, replica_traffic<N>(plan));
+  const PipelineShape shape = pipeline_shape(kinds_, plan);
+  fill_stage_times<N>(plan, shape, layers, stage_sends<N>(plan), stages);
+  return step_time<N>(plan, stages, replica_traffic<N>(plan, heaviest_stage(plan, shape.stages)));
 }
 
 template <class N>
-Seconds<N> Estimator::optimizer_time(const Plan& plan) const {
+Seconds<N> Estimator::optimizer_time(const Plan& plan, double updated) const {
   if (plan.offloads(Offload::kOptimizer)) return {};
-  return call<OptimizerTime>(
-      OptimizerTime::In<N>{leaf<N>("parameters this rank updates", updated_parameters(plan), model_source_),
-                           Rates<N>(question_).memory});
+  return call<OptimizerTime>(OptimizerTime::In<N>{
+      leaf<N>("parameters this rank updates", updated, model_source_), Rates<N>(question_).memory});
 }
 
 /// What a step takes beyond the work: the engine's time a micro-batch, waiting for the slowest rank, a fixed
@@ -294,8 +293,8 @@ Seconds<N> Estimator::split_bubble(const Plan& plan, const StagePasses<N>& avera
 
 template TimeBreakdown<double> Estimator::time<double>(const Plan&) const;
 template TimeBreakdown<Traced> Estimator::time<Traced>(const Plan&) const;
-template Seconds<double> Estimator::optimizer_time<double>(const Plan&) const;
-template Seconds<Traced> Estimator::optimizer_time<Traced>(const Plan&) const;
+template Seconds<double> Estimator::optimizer_time<double>(const Plan&, double) const;
+template Seconds<Traced> Estimator::optimizer_time<Traced>(const Plan&, double) const;
 template void Estimator::fill_layer_times<double>(const Plan&, LayerTimes<double>&) const;
 template void Estimator::fill_stage_times<double>(const Plan&, const PipelineShape&,
                                                   const LayerTimes<double>&, const StageSends<double>&,

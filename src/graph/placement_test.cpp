@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <set>
+
 namespace shardplan {
 namespace {
 
@@ -73,6 +76,86 @@ TEST(Placement, ShardGroupsAndTheirReplicas) {
   EXPECT_EQ(expert_shard_group(p).count, 2);
   EXPECT_EQ(expert_shard_replicas(p).count, 4);
 }
+
+/// The GPUs of the group that the first one is in.
+std::set<std::int64_t> gpus_of(const Group& group) {
+  std::set<std::int64_t> gpus;
+  for (std::int64_t row = 0; row < group.rows(); ++row)
+    for (std::int64_t i = 0; i < group.in_row(); ++i) gpus.insert(row * group.jump + i * group.stride);
+  return gpus;
+}
+
+/// The same, counted out: those that differ from the first one in these axes alone.
+std::set<std::int64_t> counted_out(const Plan& p, const std::set<RankAxis>& axes) {
+  std::set<std::int64_t> gpus;
+  for (std::int64_t gpu = 0; gpu < p.gpus(); ++gpu) {
+    std::int64_t rest = gpu;
+    bool inside = true;
+    for (const RankAxis axis : p.rank_order.axes()) {
+      inside = inside && (axes.count(axis) > 0 || rest % degree_of(p, axis) == 0);
+      rest /= degree_of(p, axis);
+    }
+    if (inside) gpus.insert(gpu);
+  }
+  return gpus;
+}
+
+std::set<std::int64_t> every_nth(const std::set<std::int64_t>& gpus, std::int64_t n, std::int64_t most) {
+  std::set<std::int64_t> found;
+  std::int64_t i = 0;
+  for (const std::int64_t gpu : gpus)
+    if (i++ % n == 0 && static_cast<std::int64_t>(found.size()) < most) found.insert(gpu);
+  return found;
+}
+
+class RankOrders : public testing::TestWithParam<int> {
+ protected:
+  static Plan plan() {
+    Plan p;
+    p.tp = 2;
+    p.cp = 4;
+    p.dp = 8;
+    p.pp = 2;
+    p.ep = 4;
+    p.rank_order = {static_cast<std::int8_t>(GetParam())};
+    return p;
+  }
+};
+
+TEST_P(RankOrders, GroupsAreThoseCountedOut) {
+  Plan p = plan();
+  EXPECT_EQ(gpus_of(tensor_group(p)), counted_out(p, {RankAxis::kTp}));
+  EXPECT_EQ(gpus_of(context_group(p)), counted_out(p, {RankAxis::kCp}));
+  const auto replicas = counted_out(p, {RankAxis::kCp, RankAxis::kDp});
+  EXPECT_EQ(gpus_of(dense_replicas(p)), replicas);
+  const auto stage = counted_out(p, {RankAxis::kTp, RankAxis::kCp, RankAxis::kDp});
+  EXPECT_EQ(gpus_of(stage_ranks(p)), stage);
+  EXPECT_EQ(stride_of(p, RankAxis::kPp), *std::next(counted_out(p, {RankAxis::kPp}).begin()));
+  for (p.shard_group = 2; p.shard_group < p.replicas(); p.shard_group *= 2) {
+    EXPECT_EQ(gpus_of(dense_shard_group(p)), every_nth(replicas, 1, p.shard_group)) << p.shard_group;
+    EXPECT_EQ(gpus_of(dense_shard_replicas(p)), every_nth(replicas, p.shard_group, p.replicas()));
+  }
+  if (stage_ranks(p).in_row() % p.ep != 0) return;  // such plans are not legal
+  EXPECT_EQ(gpus_of(expert_group(p)), every_nth(stage, 1, p.ep));
+  EXPECT_EQ(gpus_of(expert_replicas(p)), every_nth(stage, p.ep, p.gpus()));
+}
+
+TEST_P(RankOrders, TiersHoldThoseCountedOut) {
+  const Plan p = plan();
+  const auto inside = [](const std::set<std::int64_t>& gpus, std::int64_t size) {
+    return static_cast<std::int64_t>(std::distance(gpus.begin(), gpus.lower_bound(size)));
+  };
+  for (const std::int64_t node : {2, 4, 8, 16, 32, 64}) {
+    for (const Group& group :
+         {tensor_group(p), context_group(p), dense_replicas(p), stage_ranks(p), expert_replicas(p)}) {
+      const TierShares shares = members(nodes_of(node, p.gpus()), group);
+      EXPECT_EQ(shares.ranks[0], inside(gpus_of(group), node)) << name(p.rank_order) << " nodes of " << node;
+      EXPECT_EQ(shares.ranks[0] * shares.ranks[1], group.count);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RankOrders, testing::Range(0, static_cast<int>(kRankOrders)));
 
 }  // namespace
 }  // namespace shardplan

@@ -58,9 +58,15 @@ bool within_bounds(const FixedAxes& fixed, const Plan& layout) {
                      [&](Degree degree) { return fixed.bounds_of(degree).hold(degree_of(layout, degree)); });
 }
 
-std::string says(const char* axis, std::int64_t degree, std::int64_t what, const char* of) {
-  return std::string(axis) + " " + std::to_string(degree) + " does not divide " + std::to_string(what) + " " +
-         of;
+/// Both orders number the ranks alike, as they differ in axes of one rank.
+bool same_numbering(const Plan& layout, RankOrder a, RankOrder b) {
+  const auto numbers = [&](RankAxis axis) { return degree_of(layout, axis) > 1; };
+  auto other = b.axes().begin();
+  return std::all_of(a.axes().begin(), a.axes().end(), [&](RankAxis axis) {
+    if (!numbers(axis)) return true;
+    while (!numbers(*other)) ++other;
+    return *other++ == axis;
+  });
 }
 
 bool schedule_allows(const Plan& p) {
@@ -70,42 +76,6 @@ bool schedule_allows(const Plan& p) {
   if (interleaved && p.grad_accumulation % p.pp != 0) return false;
   return p.schedule != Schedule::kDualPipe ||
          (p.pp % 2 == 0 && p.grad_accumulation % 2 == 0 && p.grad_accumulation >= filling_micro_batches(p));
-}
-
-std::string expert_rule(const Plan& p, std::int64_t experts) {
-  const std::string ep = "ep " + std::to_string(p.ep), etp = "etp " + std::to_string(p.etp);
-  if (experts == 0) return (p.ep > 1 ? ep : etp) + " for a model without experts";
-  return ep + " (" + etp + ", 1 or tp) must divide " + std::to_string(experts) +
-         " experts and, times etp, the " + std::to_string(std::int64_t{p.dp} * p.cp * p.tp) +
-         " ranks of dp x cp x tp";
-}
-
-std::string schedule_rule(const Plan& p) {
-  if (p.interleave > 1 || p.schedule == Schedule::kInterleaved) {
-    return "interleaving needs pp > 1, the interleaved schedule and a multiple of pp micro-batches";
-  }
-  if (p.pp > 1 && p.schedule == Schedule::kDualPipe) {
-    return "dualpipe fills from both ends: it needs an even pp and an even number of micro-batches, at least 2 x pp";
-  }
-  return "a schedule other than 1f1b needs pp > 1";
-}
-
-std::string zero_rule(const Framework& framework, const Plan& p) {
-  const std::string stage = "ZeRO " + std::to_string(p.zero_stage);
-  const std::int64_t replicas = dense_replicas(p).count;
-  if (p.zero_stage > 0 && replicas == 1) return stage + " with one replica has nothing to shard over";
-  if (!framework.zero[static_cast<std::size_t>(p.zero_stage)].allowed)
-    return framework.name + " has no ZeRO stage " + std::to_string(p.zero_stage);
-  if (p.shard_group > 0 && p.zero_stage == 0) return "a shard group needs ZeRO 1 or more";
-  if (p.shard_group > 0 && replicas % p.shard_group != 0)
-    return says("shard group", p.shard_group, replicas, "replicas (dp x cp)");
-  if (!framework.offload) return framework.name + " offloads no optimizer and no parameters";
-  if (p.offloads(Offload::kParameters) && !framework.offload->parameters)
-    return framework.name + " offloads no parameters";
-  if (p.offloads(Offload::kParameters) != p.offloads(Offload::kOptimizer))
-    return framework.name + " offloads parameters and optimizer together";
-  if (p.offloads(Offload::kParameters)) return "parameters are offloaded shard by shard: that needs ZeRO 3";
-  return "the experts of a shard group do not divide their replicas";
 }
 
 /// Ways to deal layers to chunks of which those between the ends hold equally many, smaller largest chunks
@@ -147,20 +117,6 @@ bool is_even(std::int64_t layers, std::int64_t chunks, const Dealing& dealing) {
 
 }  // namespace
 
-const char* name(Constraint constraint) {
-  static constexpr std::array<const char*, kConstraintCount> kNames{
-      "gpu_count", "heads", "widths", "layers",      "sequence", "experts",    "batch",
-      "schedule",  "zero",  "state",  "activations", "logits",   "transients", "host_memory"};
-  return kNames[static_cast<std::size_t>(constraint)];
-}
-
-Plan with_state(Plan plan, const Plan& state) {
-  plan.zero_stage = state.zero_stage;
-  plan.shard_group = state.shard_group;
-  plan.offload = state.offload;
-  return plan;
-}
-
 Plan dealt(Plan plan, const Dealing& dealing) {
   plan.first_layers = dealing.first;
   plan.last_layers = dealing.last;
@@ -177,10 +133,15 @@ RankLayers rank_layers(const Plan& plan, const Dealing& dealing) {
   return {others + std::max<std::int64_t>(dealing.largest, each), others + last, before};
 }
 
-std::int64_t LayoutPlans::count(const Pipeline& pipeline) const {
-  const auto ways = static_cast<std::int64_t>(pipeline.dealings->all.size());
-  const std::int64_t in_part = layers_in_part ? pipeline.dealings->largest - ways : 0;
-  return (ways * static_cast<std::int64_t>(recomputes.size()) + in_part) *
+Dealings::Dealings(std::vector<Dealing> dealings) : all(std::move(dealings)), largest_from(all.size() + 1) {
+  for (std::size_t i = all.size(); i > 0; --i) largest_from[i - 1] = largest_from[i] + all[i - 1].largest;
+}
+
+std::int64_t LayoutPlans::count(const Pipeline& pipeline, std::size_t from) const {
+  const auto ways = static_cast<std::int64_t>(pipeline.dealings->all.size() - from);
+  const std::int64_t each = (layers_in_part ? 1 : 0) + (layers_in_groups ? 1 : 0);
+  const std::int64_t by_layer = each * (pipeline.dealings->largest_from[from] - ways);
+  return (ways * static_cast<std::int64_t>(recomputes.size()) + by_layer) *
          static_cast<std::int64_t>(states.size());
 }
 
@@ -223,7 +184,8 @@ Space::Space(const Question& question)
 void Space::list_recomputes() {
   recomputes_ = {Recompute::kNone, Recompute::kSelective, Recompute::kFull};
   // The closed forms of the paper know of no other module.
-  if (!question_.framework.engine.recomputed_modules || question_.activations == ActivationModel::kPaper)
+  if (!question_.whole_space || !question_.framework.engine.recomputed_modules ||
+      question_.activations == ActivationModel::kPaper)
     return;
   for (const std::uint8_t modules : module_sets(question_.model))
     recomputes_.push_back(Recompute::of_modules(modules));
@@ -231,21 +193,20 @@ void Space::list_recomputes() {
 
 void Space::list_dealings() {
   const auto most = static_cast<std::size_t>(layers_);
-  dealings_.resize(most + 1);
-  uneven_.resize(most + 1);
+  const bool ends = question_.whole_space && question_.framework.engine.uneven_ends;
+  dealings_.assign(1, Dealings({}));
+  uneven_.assign(1, Dealings({}));
+  dealings_.reserve(most + 1);
+  uneven_.reserve(most + 1);
   for (std::int64_t chunks = 1; chunks <= layers_; ++chunks) {
-    const auto at = static_cast<std::size_t>(chunks);
     const auto largest = static_cast<std::int16_t>((layers_ + chunks - 1) / chunks);
     const auto least = static_cast<std::int16_t>(layers_ / chunks);
-    dealings_[at] = {{{Plan::kEven, Plan::kEven, least, largest}}, largest};
-    std::vector<Dealing>& uneven = uneven_[at].all;
-    if (question_.framework.engine.uneven_ends) uneven = uneven_dealings(layers_, chunks);
-    for (const Dealing& dealing : uneven) {
-      uneven_[at].largest += dealing.largest;
-      if (is_even(layers_, chunks, dealing)) continue;
-      dealings_[at].all.push_back(dealing);
-      dealings_[at].largest += dealing.largest;
-    }
+    std::vector<Dealing> uneven = ends ? uneven_dealings(layers_, chunks) : std::vector<Dealing>{};
+    std::vector<Dealing> all{{Plan::kEven, Plan::kEven, least, largest}};
+    std::copy_if(uneven.begin(), uneven.end(), std::back_inserter(all),
+                 [&](const Dealing& dealing) { return !is_even(layers_, chunks, dealing); });
+    dealings_.emplace_back(std::move(all));
+    uneven_.emplace_back(std::move(uneven));
   }
 }
 
@@ -295,14 +256,35 @@ std::optional<Constraint> Space::first_broken(const Plan& p) const {
   if (!batch_allows(p)) return Constraint::kBatch;
   if (!schedule_allows(p)) return Constraint::kSchedule;
   if (!state_allowed(p)) return Constraint::kZero;
+  if (!rank_order_allowed(p)) return Constraint::kRankOrder;
   if (p.sequence_parallel && p.tp == 1) return Constraint::kSequence;
   return std::nullopt;
 }
 
 bool Space::shard_group_allowed(const Plan& p) const {
   if (p.shard_group == 0) return true;
-  return p.zero_stage > 0 && divides(p.shard_group, std::int64_t{p.dp} * p.cp) &&
-         expert_replicas(p).count % expert_shard_group(p).count == 0;
+  return p.zero_stage > 0 && divides(p.shard_group, p.replicas()) &&
+         cuts_rows_evenly(dense_replicas(p), p.shard_group) && expert_copies(p) % expert_shards(p) == 0 &&
+         cuts_rows_evenly(expert_replicas(p), expert_shards(p));
+}
+
+/// Of a dense model Megatron takes each MLP for an expert that is split by tensor parallelism.
+bool Space::same_replicas(const Plan& p) const {
+  if (p.pp == 1 || p.rank_order.axes().back() == RankAxis::kPp) return true;
+  const std::int64_t experts = experts_ > 0 ? std::int64_t{p.ep} * p.etp : p.tp;
+  return experts == std::int64_t{p.tp} * p.cp;
+}
+
+bool Space::rank_order_allowed(const Plan& p) const {
+  if (p.rank_order.usual()) return true;
+  // How chips that are not neighbours share a torus is not modelled.
+  if (question_.cluster.torus) return false;
+  if (question_.framework.engine.rank_orders_same_replicas && !same_replicas(p)) return false;
+  // Experts lie inside one stage's consecutive ranks, as the pipeline's groups are the same for both
+  // (megatron/core/parallel_state.py), and are split as the tensors beside them.
+  const std::int64_t experts = std::int64_t{p.ep} * p.etp;
+  return (experts == 1 || divides(experts, stage_ranks(p).in_row())) &&
+         (p.etp == 1 || stride_of(p, RankAxis::kTp) == 1);
 }
 
 bool Space::offload_allowed(const Plan& p) const {
@@ -313,71 +295,6 @@ bool Space::offload_allowed(const Plan& p) const {
   // Parameters leave shard by shard; where nothing is divided, the one shard is the whole.
   const bool whole = std::int64_t{p.dp} * p.cp == 1;
   return !parameters || (host->parameters && optimizer && (p.zero_stage == 3 || whole));
-}
-
-std::optional<Violation> Space::violation(const Plan& p) const {
-  const auto broken = first_broken(p);
-  if (!broken) return std::nullopt;
-  const auto num = [](std::int64_t v) { return std::to_string(v); };
-  Violation v{*broken, 0, 0, {}};
-  const auto set = [&](std::int64_t required, std::int64_t available, std::string where) {
-    v.required = static_cast<double>(required);
-    v.available = static_cast<double>(available);
-    v.where = std::move(where);
-  };
-  const std::int64_t batch = question_.workload.global_batch, sequence = question_.workload.sequence;
-  switch (*broken) {
-    case Constraint::kGpuCount:
-      set(p.gpus(), question_.cluster.gpus,
-          "dp " + num(p.dp) + " x tp " + num(p.tp) + " x pp " + num(p.pp) + " x cp " + num(p.cp) + " = " +
-              num(p.gpus()) + ", and there are " + num(question_.cluster.gpus) + " GPUs");
-      break;
-    case Constraint::kHeads:
-      set(p.tp, heads_,
-          divides(p.tp, heads_)
-              ? "tp " + num(p.tp) + " neither divides nor is a multiple of the key-value heads"
-              : says("tp", p.tp, heads_, "attention heads"));
-      break;
-    case Constraint::kWidths:
-      if (!divides(p.tp, widths_)) {
-        set(p.tp, widths_, says("tp", p.tp, widths_, "(MLP width)"));
-      } else {
-        set(p.etp, expert_widths_, says("etp", p.etp, expert_widths_, "(expert width)"));
-      }
-      break;
-    case Constraint::kLayers:
-      set(all_chunks(p), layers_,
-          "pp " + num(p.pp) + " x " +
-              (p.schedule == Schedule::kZbV ? "2 (zb-v)" : "interleave " + num(p.interleave)) +
-              " chunks over " + num(layers_) +
-              " layers: at least one layer a chunk, and equal chunks when a rank has several");
-      break;
-    case Constraint::kSequence:
-      set(std::int64_t{p.cp} * p.tp, sequence,
-          p.tp == 1 && p.sequence_parallel ? "sequence parallelism needs tp > 1"
-                                           : "cp " + num(p.cp) + " (two slices each) and tp " + num(p.tp) +
-                                                 " must divide the sequence of " + num(sequence) + " tokens");
-      break;
-    case Constraint::kExperts:
-      set(p.ep, experts_, expert_rule(p, experts_));
-      break;
-    case Constraint::kBatch:
-      set(std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation, batch,
-          "dp " + num(p.dp) + " x micro-batch " + num(p.micro_batch) + " x " + num(p.grad_accumulation) +
-              " micro-batches is not the global batch of " + num(batch) + " sequences");
-      break;
-    case Constraint::kSchedule:
-      set(p.interleave, p.pp,
-          std::string("schedule ") + name(p.schedule) + " with interleave " + num(p.interleave) + ", pp " +
-              num(p.pp) + " and " + num(p.grad_accumulation) + " micro-batches: " + schedule_rule(p));
-      break;
-    case Constraint::kZero:
-      set(p.zero_stage, 0, zero_rule(question_.framework, p));
-      break;
-    default:
-      break;
-  }
-  return v;
 }
 
 std::vector<Pipeline> Space::pipelines_of(const Plan& layout, const FixedAxes& fixed,
@@ -427,10 +344,12 @@ std::vector<Plan> Space::states_of(const Plan& layout, const FixedAxes& fixed) c
     for (std::uint8_t offload = 1; offload < 1U << kOffloadCount; ++offload) offloads.push_back(offload);
   }
   for (const auto stage : choices(fixed.zero_stage, std::vector<std::int8_t>{0, 1, 2, 3})) {
+    if (!fixed.bounds_of(Degree::kZero).hold(stage)) continue;
     p.zero_stage = stage;
     for (const auto group : choices(fixed.shard_group, groups)) {
       if (group > 0 && !fixed.shard_group && stage < question_.framework.engine.shard_groups_from) continue;
       p.shard_group = group;
+      if (!fixed.bounds_of(Degree::kShardGroup).hold(degree_of(p, Degree::kShardGroup))) continue;
       for (const auto offload : choices(fixed.offload, offloads)) {
         p.offload = offload;
         if (state_allowed(p)) found.push_back(p);
@@ -465,6 +384,8 @@ LayoutPlans Space::plans_of(const Plan& layout, const FixedAxes& fixed) const {
   }
   plans.recomputes = choices(fixed.recompute, recomputes_);
   plans.layers_in_part = !fixed.recompute && question_.framework.engine.recomputed_layers;
+  plans.layers_in_groups =
+      !fixed.recompute && question_.whole_space && question_.framework.engine.recomputed_groups;
   return plans;
 }
 
@@ -490,13 +411,14 @@ Plan LayoutPlans::plan(std::int64_t i) const {
       }
       i -= whole;
       for (const Dealing& dealing : dealings) {
-        const std::int32_t parts = most_in_part(dealing);
-        if (i < parts) {
+        const std::int64_t all = by_layers(dealing);
+        if (i < all) {
           plan = dealt(plan, dealing);
-          plan.recompute = Recompute::block(static_cast<std::int32_t>(i) + 1);
+          const auto n = static_cast<std::int32_t>(i), parts = most_in_part(dealing);
+          plan.recompute = n < parts ? Recompute::block(n + 1) : Recompute::uniform(n - parts + 2);
           return with_state(plan, state);
         }
-        i -= parts;
+        i -= all;
       }
     }
   }
@@ -521,6 +443,10 @@ std::int64_t Space::for_each_of(const Plan& layout, const FixedAxes& fixed,
           plan.recompute = Recompute::block(n);
           each_state(dealt(plan, dealing));
         }
+        for (std::int32_t n = 2; n <= plans.most_in_group(dealing); ++n) {
+          plan.recompute = Recompute::uniform(n);
+          each_state(dealt(plan, dealing));
+        }
       }
     }
   }
@@ -542,12 +468,30 @@ std::int64_t Space::count(const FixedAxes& fixed) const {
   return sum;
 }
 
+/// The layout in each order of its ranks, once where orders differ in axes of degree 1 only.
+void Space::add_orders(const Plan& layout, const FixedAxes& fixed, std::vector<Plan>& layouts) const {
+  Plan p = layout;
+  if (fixed.rank_order || !question_.whole_space) {
+    p.rank_order = fixed.rank_order.value_or(RankOrder{});
+    layouts.push_back(p);
+    return;
+  }
+  const std::vector<RankOrder>& orders = question_.framework.engine.rank_orders;
+  for (auto order = orders.begin(); order != orders.end(); ++order) {
+    p.rank_order = *order;
+    const bool seen = std::any_of(orders.begin(), order,
+                                  [&](RankOrder other) { return same_numbering(layout, *order, other); });
+    if (!seen && rank_order_allowed(p)) layouts.push_back(p);
+  }
+}
+
 std::vector<Plan> Space::layouts(const FixedAxes& fixed) const {
   std::vector<Plan> found;
   const std::int64_t gpus = question_.cluster.gpus;
   const auto degrees = narrow(divisors(gpus));
   // Experts with tensor parallelism need sequence parallelism (megatron/core/model_parallel_config.py).
-  const bool keeps_whole_sequences = question_.framework.engine.whole_sequences && experts_ == 0;
+  const bool keeps_whole_sequences =
+      question_.whole_space && question_.framework.engine.whole_sequences && experts_ == 0;
   Plan p;
   for (const auto tp : choices(fixed.tp, degrees)) {
     if (tp < 1 || gpus % tp != 0 || !divides(tp, heads_) || !divides(tp, widths_) || !kv_heads_allow(tp))
@@ -571,14 +515,32 @@ std::vector<Plan> Space::layouts(const FixedAxes& fixed) const {
             p.etp = etp;
             if (!within_bounds(fixed, p)) continue;
             p.sequence_parallel = fixed.sequence_parallel.value_or(tp > 1);
-            found.push_back(p);
+            add_orders(p, fixed, found);
             if (!p.sequence_parallel || fixed.sequence_parallel || !keeps_whole_sequences) continue;
             p.sequence_parallel = false;
-            found.push_back(p);
+            add_orders(p, fixed, found);
           }
         }
       }
     }
+  }
+  return found;
+}
+
+std::vector<char> Space::placed_as_earlier(const std::vector<Plan>& layouts) const {
+  std::vector<char> found(layouts.size(), 0);
+  std::vector<std::optional<Placed>> known;  // of the orders of one layout
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    const auto differ = [&](std::size_t a, std::size_t b) { return !same_but_order(layouts[a], layouts[b]); };
+    if (i == 0 || differ(i - 1, i)) known.clear();
+    if (known.empty() && (i + 1 == layouts.size() || differ(i, i + 1))) continue;
+    const std::optional<Placed> own = placed(question_.cluster, layouts[i]);
+    const bool alike =
+        own && std::any_of(known.begin(), known.end(), [&](const std::optional<Placed>& other) {
+          return other && other->stands_for(*own);
+        });
+    found[i] = alike ? 1 : 0;
+    known.push_back(own);
   }
   return found;
 }

@@ -29,13 +29,14 @@ enum class Constraint {
   kBatch,        // the global batch divides over replicas and micro-batches
   kSchedule,     // schedule, interleaving and micro-batches agree
   kZero,         // the framework has the ZeRO stage and offload, and there is something to shard over
+  kRankOrder,    // the order of the ranks leaves expert, shard and pipeline groups whole
   kState,        // memory: weights, gradients and optimizer state alone exceed what is usable
   kActivations,  // memory: with activations
   kLogits,       // memory: with logits and loss
   kTransients,   // memory: with working buffers
   kHostMemory,   // memory: what a node's ranks offload exceeds what its host has
 };
-inline constexpr int kConstraintCount = 14;
+inline constexpr int kConstraintCount = 15;
 const char* name(Constraint constraint);
 
 struct Violation {
@@ -56,7 +57,10 @@ struct Dealing {
 /// All ways to deal the layers to so many chunks, those with smaller largest chunks first.
 struct Dealings {
   std::vector<Dealing> all;
-  std::int64_t largest = 0;  // sum
+  std::vector<std::int64_t>
+      largest_from;  // sum of this one's and the later ones', by index; 0 after the last
+
+  explicit Dealings(std::vector<Dealing> dealings);
 };
 
 /// A schedule and its interleaving, and how its chunks can be dealt.
@@ -73,11 +77,23 @@ struct LayoutPlans {
   std::vector<std::vector<Pipeline>> pipelines;
   std::vector<Recompute> recomputes;  // that every pipeline can have
   bool layers_in_part = false;        // the first ones of each chunk may be
+  bool layers_in_groups = false;      // all may be, with one input kept for several
   std::vector<Plan> states;           // ZeRO stage, shard group and offload; nothing else is read
 
   /// Largest N of Recompute::block(N) that recomputes less than all layers of the pipeline.
   std::int32_t most_in_part(const Dealing& dealing) const { return layers_in_part ? dealing.largest - 1 : 0; }
-  std::int64_t count(const Pipeline& pipeline) const;
+  /// Largest N of Recompute::uniform(N), where it is more than 1.
+  std::int32_t most_in_group(const Dealing& dealing) const { return layers_in_groups ? dealing.largest : 1; }
+  /// The recomputation with which the pipeline's layers keep least.
+  Recompute smallest(const Pipeline& pipeline) const {
+    return Recompute::uniform(most_in_group(pipeline.dealings->all.back()));
+  }
+  /// Recomputations of layers in part and in groups.
+  std::int64_t by_layers(const Dealing& dealing) const {
+    return most_in_part(dealing) + most_in_group(dealing) - 1;
+  }
+  /// With the pipeline's i-th dealing and those after it.
+  std::int64_t count(const Pipeline& pipeline, std::size_t from = 0) const;
   std::int64_t count(const std::vector<Pipeline>& of_micro_batch) const;
   std::int64_t count() const;
   /// The i-th of them, in the order of Space::for_each_of.
@@ -91,8 +107,6 @@ struct RankLayers {
   std::int64_t fullest = 0, last = 0, before = 0;
 };
 RankLayers rank_layers(const Plan& plan, const Dealing& dealing);
-/// A plan with another's ZeRO stage, shard group and offload.
-Plan with_state(Plan plan, const Plan& state);
 
 class Space {
  public:
@@ -102,11 +116,16 @@ class Space {
   std::optional<Constraint> first_broken(const Plan& plan) const;
   /// The same with the numbers, for people.
   std::optional<Violation> violation(const Plan& plan) const;
-  /// The group sizes (tp, cp, pp, dp, ep, etp), with sequence parallelism and without, that agree with
-  /// `fixed` and may have legal plans, in increasing order.
+  /// The group sizes (tp, cp, pp, dp, ep, etp), with sequence parallelism and without, their ranks in every
+  /// order, that agree with `fixed` and may have legal plans.
   std::vector<Plan> layouts(const FixedAxes& fixed) const;
+  /// Of each of them, in that order, whether an earlier one differs in the order of its ranks alone and has
+  /// every group on the same tiers.
+  std::vector<char> placed_as_earlier(const std::vector<Plan>& layouts) const;
   /// The plans of one of them.
   LayoutPlans plans_of(const Plan& layout, const FixedAxes& fixed) const;
+  /// Of them the ways to share and keep state.
+  std::vector<Plan> states_of(const Plan& layout, const FixedAxes& fixed) const;
   /// Visits every legal plan of one of them, each once; micro-batch, pipeline, recomputation, dealing, state
   /// turn faster in that order. Returns how many.
   std::int64_t for_each_of(const Plan& layout, const FixedAxes& fixed,
@@ -126,13 +145,16 @@ class Space {
   bool batch_allows(const Plan& p) const;
   bool state_allowed(const Plan& p) const;
   bool shard_group_allowed(const Plan& plan) const;
+  bool rank_order_allowed(const Plan& plan) const;
+  /// Where the order has the pipeline inside, experts have as many replicas as all else.
+  bool same_replicas(const Plan& plan) const;
+  void add_orders(const Plan& layout, const FixedAxes& fixed, std::vector<Plan>& layouts) const;
   /// The framework can keep in the host's memory what is to be kept there.
   bool offload_allowed(const Plan& plan) const;
   std::vector<Pipeline> pipelines_of(const Plan& layout, const FixedAxes& fixed, std::int64_t micro_batches,
                                      std::int32_t micro_batch) const;
   void list_recomputes();
   void list_dealings();
-  std::vector<Plan> states_of(const Plan& layout, const FixedAxes& fixed) const;
 
   const Question& question_;
   std::int64_t layers_ = 0;

@@ -125,6 +125,34 @@ TEST(Space, BoundsKeepThePlansBetweenThem) {
   EXPECT_TRUE(visited == expected);
 }
 
+TEST(Space, BoundsOnTheStageAndOnWhatItShardsOver) {
+  Question q = small_question(8, 8, 4);
+  q.framework.engine.shard_groups = Source{};
+  const Space space(q);
+  const auto visited = [&](const FixedAxes& fixed) {
+    std::set<Plan> plans;
+    EXPECT_EQ(space.for_each(fixed, [&](const Plan& p) { plans.insert(p); }), space.count(fixed));
+    return plans;
+  };
+  const std::set<Plan> all = visited({});
+  FixedAxes bounded;
+  bounded.bounds_of(Degree::kZero) = {1, 2};
+  bounded.bounds_of(Degree::kShardGroup).most = 4;
+  std::set<Plan> expected, wide;
+  for (const Plan& p : all) {
+    const std::int32_t ranks = p.shard_group > 0 ? p.shard_group : p.dp * p.cp;
+    if (p.zero_stage < 1 || p.zero_stage > 2) continue;
+    (ranks <= 4 ? expected : wide).insert(p);
+  }
+  EXPECT_GT(expected.size(), 100u);
+  EXPECT_GT(wide.size(), 100u);
+  EXPECT_TRUE(visited(bounded) == expected);
+  bounded.bounds_of(Degree::kShardGroup) = {5, 8};
+  EXPECT_TRUE(visited(bounded) == wide);
+  bounded.bounds_of(Degree::kZero) = {0, 0};
+  EXPECT_TRUE(visited(bounded).empty());
+}
+
 TEST(Space, NamesTheRuleThatIsBroken) {
   const Question q = small_question(8, 8, 0);
   const Space space(q);

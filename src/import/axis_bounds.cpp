@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 
 #include "import/flag_reader.h"
 #include "import/json_text.h"
@@ -11,8 +10,9 @@
 namespace shardplan {
 namespace {
 
-constexpr std::array kDegrees{Degree::kDp, Degree::kTp,  Degree::kPp,         Degree::kCp,
-                              Degree::kEp, Degree::kEtp, Degree::kMicroBatch, Degree::kInterleave};
+constexpr std::array kDegrees{Degree::kDp,         Degree::kTp,        Degree::kPp,   Degree::kCp,
+                              Degree::kEp,         Degree::kEtp,       Degree::kZero, Degree::kShardGroup,
+                              Degree::kMicroBatch, Degree::kInterleave};
 
 std::vector<std::string> degree_names() {
   std::vector<std::string> names;
@@ -48,7 +48,6 @@ bool hold(std::optional<T>& axis, T off) {
   return true;
 }
 constexpr std::array kSwitches{
-    Switch{"zero", "0", [](FixedAxes& a) { return hold(a.zero_stage, std::int8_t{0}); }},
     Switch{"shard-group", "none", [](FixedAxes& a) { return hold(a.shard_group, std::int32_t{0}); }},
     Switch{"recompute", "none", [](FixedAxes& a) { return hold(a.recompute, Recompute::kNone); }},
     Switch{"sp", "off", [](FixedAxes& a) { return hold(a.sequence_parallel, false); }},
@@ -58,7 +57,7 @@ constexpr std::array kSwitches{
 std::optional<Error> forbid(const std::string& typed, FixedAxes& axes, std::vector<std::string>& notes) {
   std::vector<std::string> names = degree_names();
   for (const Switch& s : kSwitches) {
-    names.emplace_back(s.name);
+    if (std::find(names.begin(), names.end(), s.name) == names.end()) names.emplace_back(s.name);
     if (typed != s.name) continue;
     if (!s.forbid(axes)) {
       return Error{"conflict", typed + " is forbidden and told", "--" + typed, "one of them", ""};
@@ -68,7 +67,7 @@ std::optional<Error> forbid(const std::string& typed, FixedAxes& axes, std::vect
   }
   const Result<Degree> degree = degree_named("--forbid", typed);
   if (degree) {
-    axes.bounds_of(*degree).most = 1;
+    axes.bounds_of(*degree).most = lowest(*degree);
     return std::nullopt;
   }
   return Error{"unknown_name", quoted_flag_text(typed) + " is no axis that can be forbidden", "--forbid",
@@ -94,20 +93,12 @@ constexpr std::array kFixable{Fixable{"dp", &QuestionSpec::dp},
                               Fixable{"sp", &QuestionSpec::sp},
                               Fixable{"offload", &QuestionSpec::offload}};
 
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
-  if (text.empty() || text.back() == ',') parts.emplace_back();
-  return parts;
-}
-
 /// "tp=2,pp=4": calls set(bounds, value) for each.
 template <class Set>
 std::optional<Error> read_pairs(const char* flag, const std::optional<std::string>& text, FixedAxes& axes,
                                 Set set) {
   if (!text) return std::nullopt;
-  for (const std::string& part : parts_of(*text)) {
+  for (const std::string& part : flag_parts(*text)) {
     const std::size_t at = part.find('=');
     if (at == std::string::npos) {
       return Error{"bad_value", quoted_flag_text(part) + " says no value", flag,
@@ -115,7 +106,8 @@ std::optional<Error> read_pairs(const char* flag, const std::optional<std::strin
     }
     const Result<Degree> degree = degree_named(flag, part.substr(0, at));
     if (!degree) return degree.error();
-    const Result<std::int64_t> value = read_whole(flag, part.substr(at + 1), 1, kDegreeMax);
+    const std::int64_t most = *degree == Degree::kZero ? kZeroStageMax : kDegreeMax;
+    const Result<std::int64_t> value = read_whole(flag, part.substr(at + 1), lowest(*degree), most);
     if (!value) return value.error();
     if (!set(axes.bounds_of(*degree), static_cast<std::int32_t>(*value))) {
       return Error{"conflict", std::string(name(*degree)) + " is bounded twice", flag, "each axis once", ""};
@@ -141,18 +133,18 @@ Result<std::vector<std::string>> read_bounds(const BoundTexts& texts, FixedAxes&
   if (auto error = read_pairs("--min", texts.min, axes, least)) return *error;
   if (auto error = read_pairs("--max", texts.max, axes, most)) return *error;
   std::vector<std::string> notes;
-  for (const std::string& part : texts.forbid ? parts_of(*texts.forbid) : std::vector<std::string>{}) {
+  for (const std::string& part : texts.forbid ? flag_parts(*texts.forbid) : std::vector<std::string>{}) {
     if (auto error = forbid(part, axes, notes)) return *error;
   }
   for (const Degree degree : kDegrees) {
     const DegreeBounds& bounds = axes.bounds_of(degree);
-    if (bounds == kNone) continue;
-    const std::string axis = name(degree), range = words(bounds);
+    if (bounds.least <= lowest(degree) && bounds.most == kNone.most) continue;
+    const std::string axis = name(degree), range = words(degree, bounds);
     if (bounds.least > bounds.most) {
       return Error{"bad_value",
                    axis + " cannot be at least " + std::to_string(bounds.least) + " and at most " +
                        std::to_string(bounds.most),
-                   texts.forbid && bounds.most == 1 ? "--min, --forbid" : "--min, --max",
+                   texts.forbid && bounds.most == lowest(degree) ? "--min, --forbid" : "--min, --max",
                    "a least value that is no more than the most", ""};
     }
     if (const auto value = axes.told(degree)) {
@@ -168,7 +160,7 @@ Result<std::vector<std::string>> read_bounds(const BoundTexts& texts, FixedAxes&
 
 std::optional<Error> take_fixed(const std::optional<std::string>& text, QuestionSpec& spec) {
   constexpr const char* kFix = "--fix";
-  for (const std::string& part : text ? parts_of(*text) : std::vector<std::string>{}) {
+  for (const std::string& part : text ? flag_parts(*text) : std::vector<std::string>{}) {
     const std::size_t at = part.find('=');
     if (at == std::string::npos) {
       return Error{"bad_value", quoted_flag_text(part) + " says no value", kFix,

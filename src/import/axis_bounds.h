@@ -5,7 +5,8 @@
 //   axes.bounds_of(Degree::kPp).most   // 8
 //   take_fixed("tp=8,schedule=1f1b", spec);   // as --tp 8 --schedule 1f1b
 //
-// An axis is forbidden by holding it at 1, a switch by turning it off. Not here: what the values of the
+// An axis is forbidden by holding it at its least value, 1 or ZeRO stage 0, a switch by turning it off; a
+// forbidden shard group leaves sharding over all replicas. Not here: what the values of the
 // flags mean (question.h).
 #pragma once
 

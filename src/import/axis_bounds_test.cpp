@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace shardplan {
 namespace {
 
@@ -15,6 +17,18 @@ TEST(AxisBounds, AreReadAndSaid) {
   EXPECT_EQ(axes.bounds_of(Degree::kPp), DegreeBounds{});
   EXPECT_EQ(*notes, (std::vector<std::string>{"bounded: tp from 2 to 8", "bounded: cp 1",
                                               "bounded: micro-batch at most 4"}));
+}
+
+TEST(AxisBounds, HoldTheStageOfZeroAndTheRanksItShardsOver) {
+  FixedAxes axes;
+  const auto notes = read_bounds({"zero=1", "zero=2,shard-group=8", {}}, axes);
+  ASSERT_TRUE(notes);
+  EXPECT_EQ(axes.bounds_of(Degree::kZero), (DegreeBounds{1, 2}));
+  EXPECT_EQ(axes.bounds_of(Degree::kShardGroup).most, 8);
+  EXPECT_EQ(*notes,
+            (std::vector<std::string>{"bounded: zero from 1 to 2", "bounded: shard-group at most 8"}));
+  FixedAxes none;
+  EXPECT_TRUE(read_bounds({"zero=0,tp=1", {}, {}}, none)->empty());
 }
 
 TEST(AxisBounds, NothingToldChangesNothing) {
@@ -46,7 +60,18 @@ TEST(AxisBounds, WhatMeansNothingIsRefused) {
   EXPECT_EQ(refused({"tp=2.5", {}, {}}).code, "bad_value");
   EXPECT_EQ(refused({{}, "", {}}).where, "--max");
   EXPECT_EQ(refused({{}, "tp=2,", {}}).where, "--max");
-  EXPECT_EQ(refused({"zero=1", {}, {}}).code, "unknown_name");
+  EXPECT_EQ(refused({"recompute=1", {}, {}}).code, "unknown_name");
+  EXPECT_EQ(refused({{}, "zero=4", {}}).expected, "a whole number between 0 and 3");
+  EXPECT_EQ(refused({{}, "shard-group=0", {}}).code, "out_of_range");
+  EXPECT_EQ(refused({"zero=1", {}, "zero"}).where, "--min, --forbid");
+  EXPECT_EQ(refused({{}, "shard-group=4", {}},
+                    [] {
+                      FixedAxes axes;
+                      axes.shard_group = 8;
+                      return axes;
+                    }())
+                .where,
+            "--shard-group");
   EXPECT_EQ(refused({{}, {}, "zeros"}).nearest, "zero");
   EXPECT_EQ(refused({"pp=8", "pp=4", {}}).where, "--min, --max");
   EXPECT_EQ(refused({{}, "tp=4,tp=2", {}}).code, "conflict");
@@ -57,12 +82,12 @@ TEST(AxisBounds, SwitchesAreForbiddenToo) {
   FixedAxes axes;
   const auto notes = read_bounds({{}, {}, "zero,sp,recompute,shard-group,offload,cp"}, axes);
   ASSERT_TRUE(notes);
-  EXPECT_EQ(axes.zero_stage, 0);
+  EXPECT_EQ(axes.bounds_of(Degree::kZero).most, 0);
   EXPECT_EQ(axes.sequence_parallel, false);
   EXPECT_EQ(axes.recompute, Recompute::kNone);
   EXPECT_EQ(axes.shard_group, 0);
   EXPECT_EQ(axes.offload, 0);
-  EXPECT_EQ(notes->front(), "bounded: zero 0");
+  EXPECT_NE(std::find(notes->begin(), notes->end(), "bounded: zero 0"), notes->end());
   EXPECT_EQ(notes->size(), 6U);
   FixedAxes told;
   told.zero_stage = 1;

@@ -1,6 +1,7 @@
 #include "import/flag_reader.h"
 
 #include <cmath>
+#include <sstream>
 
 #include "import/json_text.h"
 #include "units/format.h"
@@ -15,6 +16,18 @@ constexpr double kBillion = 1e9, kGiB = 1073741824.0, kGB = 1e9, kMicro = 1e-6, 
 std::string quoted_flag_text(const std::string& typed) {
   constexpr std::size_t kLongest = 60;
   return "\"" + (typed.size() > kLongest ? typed.substr(0, kLongest) + "..." : typed) + "\"";
+}
+
+std::vector<std::string> flag_parts(const std::string& typed) {
+  std::vector<std::string> parts;
+  std::istringstream in(typed);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  if (typed.empty() || typed.back() == ',') parts.emplace_back();
+  return parts;
+}
+
+bool names_several(const std::string& typed) {
+  return name_key(typed) == kAnyValue || typed.find(',') != std::string::npos;
 }
 
 Result<std::int64_t> read_whole(const char* flag, const std::string& typed, std::int64_t low,

@@ -26,6 +26,12 @@ namespace shardplan {
 /// As it is shown in an error: in quotes, cut when it is long.
 std::string quoted_flag_text(const std::string& typed);
 
+/// What commas join; an empty part where nothing is beside one.
+std::vector<std::string> flag_parts(const std::string& typed);
+/// Whether a text names several values of an axis: "any", or a list.
+inline constexpr const char* kAnyValue = "any";
+bool names_several(const std::string& typed);
+
 /// The text of one flag as a quantity within limits; the error names the flag and what it takes.
 template <class Q>
 Result<Q> read_flag(const char* flag, const std::string& typed,

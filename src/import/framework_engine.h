@@ -1,6 +1,8 @@
 // What a search tries of a framework: the `engine` of an entry of catalog/frameworks.json.
 //
-//   {"schedules": ["1f1b"], "schedules_source": "deepspeed-pipe", "shard_groups": "deepspeed-mics"}
+//   {"schedules": ["1f1b"], "schedules_source": "deepspeed-pipe",
+//    "precisions": ["bf16", "fp16"], "precisions_source": "deepspeed-config", "shard_groups":
+//    "deepspeed-mics"}
 //
 // Each thing that it can do names the source that says so.
 #pragma once

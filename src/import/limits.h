@@ -17,6 +17,7 @@ struct Limits {
 
 inline constexpr std::int64_t kGpusMax = 1 << 24;
 inline constexpr std::int64_t kDegreeMax = kGpusMax;
+inline constexpr std::int64_t kZeroStageMax = 3;
 inline constexpr Limits kMemoryLimits{64.0 * 1048576.0, 64.0 * 1099511627776.0};
 inline constexpr Limits kHostMemoryLimits{1.0, 1024.0 * 1099511627776.0};
 inline constexpr Limits kReserveLimits{0.0, 64.0 * 1099511627776.0};

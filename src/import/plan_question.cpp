@@ -11,6 +11,7 @@
 #include "import/flag_reader.h"
 #include "import/json_text.h"
 #include "import/limits.h"
+#include "import/question_workload.h"
 #include "units/format.h"
 
 namespace shardplan {
@@ -23,10 +24,12 @@ constexpr double kHour = 3600, kDay = 24 * kHour;
 constexpr std::array kFlags{
     PlanFlag{"--fix", [](PlanSpec& s) -> PlanSpec::Flag& { return s.fix; },
              "axes that are told, as tp=8,pp=4,schedule=1f1b"},
-    PlanFlag{"--min", [](PlanSpec& s) -> PlanSpec::Flag& { return s.bounds.min; },
-             "least degrees to search, as tp=2,pp=4; dp, tp, pp, cp, ep, etp, micro-batch, interleave"},
+    PlanFlag{
+        "--min", [](PlanSpec& s) -> PlanSpec::Flag& { return s.bounds.min; },
+        "least degrees to search, as tp=2,zero=1; dp, tp, pp, cp, ep, etp, zero, shard-group, micro-batch, "
+        "interleave"},
     PlanFlag{"--max", [](PlanSpec& s) -> PlanSpec::Flag& { return s.bounds.max; },
-             "most degrees to search, as tp=8,micro-batch=2"},
+             "most degrees to search, as tp=8,zero=2"},
     PlanFlag{"--forbid", [](PlanSpec& s) -> PlanSpec::Flag& { return s.bounds.forbid; },
              "axes that are not to be used, as cp,ep; also zero, shard-group, recompute, sp, offload"},
     PlanFlag{"--objective", [](PlanSpec& s) -> PlanSpec::Flag& { return s.objective.objective; },
@@ -222,13 +225,11 @@ Result<Question> bounded_question(QuestionSpec spec, const PlanSpec& told, const
   const auto notes = read_bounds(told.bounds, question.value().fixed);
   if (!notes) return notes.error();
   question.value().notes.insert(question->notes.end(), notes->begin(), notes->end());
-  const Result<const Framework*> framework = find_framework(catalog, question->framework.name, "--framework");
-  if (framework && told.whole_space) {
-    question.value().framework.engine = (*framework)->engine;
-  } else if (framework && (*framework)->engine.uneven_ends) {
+  question.value().whole_space = told.whole_space;
+  if (!told.whole_space && question->framework.engine.uneven_ends) {
     question.value().assumed.emplace_back(
         "searched: stages of equally many layers, core attention or whole layers run again, sequence "
-        "parallelism wherever there is tensor parallelism (--whole-space for all others)");
+        "parallelism wherever there is tensor parallelism, ranks in the usual order (--whole-space for all others)");
   }
   return question;
 }
@@ -254,6 +255,44 @@ Result<Question> largest_question(const PlanSpec& spec, const Catalog& catalog, 
                "the told axes take " + std::string(all ? "" : "a multiple of ") + std::to_string(product) +
                    " GPUs, which is none of the sizes",
                "--gpus", "a range that holds one", ""};
+}
+
+Result<PlanQuestion> question_in_one_precision(const PlanSpec& spec, const Catalog& catalog) {
+  Result<Objective> objective = read_objective(spec);
+  if (!objective) return objective.error();
+  const auto sizes = read_sizes(spec, catalog, *objective);
+  if (!sizes) return sizes.error();
+  Result<Question> question =
+      *sizes ? largest_question(spec, catalog, **sizes) : bounded_question(spec.question, spec, catalog);
+  if (!question) return question.error();
+  const std::int64_t gpus = question->cluster.gpus;
+  if (!*sizes && objective->spending && gpus > paid_for(*objective)) {
+    return Error{"conflict",
+                 std::to_string(gpus) + " GPUs are more than " + budget_words(*objective) + " pays for",
+                 "--budget",
+                 "at most " + std::to_string(paid_for(*objective)) +
+                     " GPUs, or a range: --gpus 1:" + std::to_string(gpus),
+                 ""};
+  }
+  QuestionOfSize of_size = [one = *question](std::int64_t) { return one; };
+  if (*sizes) {
+    of_size = [spec, &catalog](std::int64_t size) { return question_of_size(spec, catalog, size).value(); };
+  }
+  return PlanQuestion{std::move(question).value(), *sizes, std::move(objective).value(), std::move(of_size)};
+}
+
+/// The names of several precisions; none where --precision says one, or nothing.
+std::vector<std::string> several_precisions(const QuestionSpec& spec) {
+  std::vector<std::string> names;
+  if (!spec.precision || !names_several(*spec.precision)) return names;
+  if (name_key(*spec.precision) == kAnyValue) {
+    for (int i = 0; i < kPrecisionRecipeCount; ++i) names.emplace_back(name(static_cast<PrecisionRecipe>(i)));
+    return names;
+  }
+  for (const std::string& part : flag_parts(*spec.precision)) {
+    if (std::find(names.begin(), names.end(), name_key(part)) == names.end()) names.push_back(name_key(part));
+  }
+  return names;
 }
 
 }  // namespace
@@ -290,28 +329,45 @@ Result<Question> question_of_size(const PlanSpec& spec, const Catalog& catalog, 
   return bounded_question(std::move(one), spec, catalog);
 }
 
+PlanSpec in_precision(PlanSpec spec, const std::string& name) {
+  spec.question.precision = name;
+  return spec;
+}
+
 Result<PlanQuestion> build_plan_question(const PlanSpec& spec, const Catalog& catalog) {
-  Result<Objective> objective = read_objective(spec);
-  if (!objective) return objective.error();
-  const auto sizes = read_sizes(spec, catalog, *objective);
-  if (!sizes) return sizes.error();
-  Result<Question> question =
-      *sizes ? largest_question(spec, catalog, **sizes) : bounded_question(spec.question, spec, catalog);
-  if (!question) return question.error();
-  const std::int64_t gpus = question->cluster.gpus;
-  if (!*sizes && objective->spending && gpus > paid_for(*objective)) {
-    return Error{"conflict",
-                 std::to_string(gpus) + " GPUs are more than " + budget_words(*objective) + " pays for",
-                 "--budget",
-                 "at most " + std::to_string(paid_for(*objective)) +
-                     " GPUs, or a range: --gpus 1:" + std::to_string(gpus),
-                 ""};
+  const std::vector<std::string> names = several_precisions(spec.question);
+  if (names.empty()) return question_in_one_precision(spec, catalog);
+  if (spec.question.peak_tflops) {
+    return Error{"conflict", "a told peak is of one precision", "--peak-tflops", "one --precision", ""};
   }
-  QuestionOfSize of_size = [one = *question](std::int64_t) { return one; };
-  if (*sizes) {
-    of_size = [spec, &catalog](std::int64_t size) { return question_of_size(spec, catalog, size).value(); };
+  std::optional<PlanQuestion> whole;
+  std::vector<AskedPrecision> precisions;
+  std::string reasons;
+  for (const std::string& name : names) {
+    const Result<PlanQuestion> asked = question_in_one_precision(in_precision(spec, name), catalog);
+    std::optional<Error> error;
+    if (!asked) {
+      error = asked.error();
+    } else if (const std::string beyond = beyond_framework(asked->question); !beyond.empty()) {
+      error = Error{"unsupported", beyond, "--precision", "", ""};
+    }
+    // What is wrong with the question is wrong in every precision.
+    if (error && (error->code != "unsupported" || error->where != "--precision")) return *error;
+    if (!error && !whole) whole = *asked;
+    if (error) {
+      if (reasons.find(error->message) == std::string::npos)
+        reasons += (reasons.empty() ? "" : "; ") + error->message;
+      precisions.push_back({name, error->message});
+    } else {
+      precisions.push_back({name, "", asked->of_size});
+    }
   }
-  return PlanQuestion{std::move(question).value(), *sizes, std::move(objective).value(), std::move(of_size)};
+  if (!whole) {
+    return Error{"unsupported", "none of the precisions can be had: " + reasons, "--precision",
+                 "a precision that the device and the framework have", ""};
+  }
+  whole->precisions = std::move(precisions);
+  return *whole;
 }
 
 }  // namespace shardplan

@@ -6,6 +6,8 @@
 //   asked->sizes;                               // 8, 16, ... 1,024
 //   asked->of_size(64)                          // the same on 64
 //
+// --precision may name several, or any: each is a question of its own, as each size is.
+//
 // Not here: the flags of the question itself (question.h).
 #pragma once
 
@@ -13,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "catalog/plan_question.h"
 #include "import/axis_bounds.h"
@@ -33,7 +36,7 @@ struct PlanSpec {
   BoundTexts bounds;
   ObjectiveTexts objective;
   /// All that the framework's engine can do: uneven first and last stages, any modules run again, tensor
-  /// parallelism without sequence parallelism. Else the usual plans.
+  /// parallelism without sequence parallelism, ranks in other orders. Else the usual plans.
   bool whole_space = false;
 };
 
@@ -51,7 +54,10 @@ inline constexpr const char* kWholeSpaceFlag = "--whole-space";
 /// The whole question, or the first thing that is wrong with it. It refers to the catalog.
 Result<PlanQuestion> build_plan_question(const PlanSpec& spec, const Catalog& catalog);
 
-/// The same question on another size of the range, with the batch that all sizes share.
+/// The same question in one precision.
+PlanSpec in_precision(PlanSpec spec, const std::string& name);
+
+/// The same question on another size of the range, with the batch that all sizes share. Of one precision.
 Result<Question> question_of_size(const PlanSpec& spec, const Catalog& catalog, std::int64_t gpus);
 
 /// "A:B" or "A:B:STEP"; whether a text is meant as one.

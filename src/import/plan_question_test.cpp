@@ -135,6 +135,113 @@ TEST(PlanQuestion, ReadsTheFiguresOfTheRun) {
   EXPECT_EQ(wrong(&ObjectiveTexts::budget, "-1"), "--budget");
 }
 
+TEST(PlanQuestion, SeveralSchedulesAreWhatTheEngineIsAskedToTry) {
+  PlanSpec s = spec("64");
+  EXPECT_EQ(asked(s).question.framework.engine.schedules,
+            (std::vector{Schedule::k1F1B, Schedule::kInterleaved}));
+  s.question.schedule = "any";
+  for (const bool whole_space : {false, true}) {
+    s.whole_space = whole_space;
+    const Question any = asked(s).question;
+    EXPECT_EQ(any.framework.engine.schedules.size(), kSchedules.size());
+    EXPECT_FALSE(any.fixed.schedule);
+    EXPECT_EQ(any.notes.front(), "searched schedules: gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe");
+    EXPECT_TRUE(any.notes.back().ends_with("not gpipe, zb-h1, zb-v, dualpipe")) << any.notes.back();
+  }
+  s.question.schedule = "ZB_V,1f1b,zb-v";
+  EXPECT_EQ(asked(s).question.framework.engine.schedules, (std::vector{Schedule::kZbV, Schedule::k1F1B}));
+  s.question.framework = "torchtitan";
+  EXPECT_EQ(asked(s).question.notes, (std::vector<std::string>{"searched schedules: zb-v, 1f1b"}));
+  s.question.schedule = "zb-v";
+  EXPECT_EQ(asked(s).question.fixed.schedule, Schedule::kZbV);
+}
+
+TEST(PlanQuestion, SchedulesThatMeanNothingAreRefused) {
+  PlanSpec s = spec("64");
+  for (const char* text : {"1f1b,zb-w", "zb-w", "any,1f1b", "1f1b,", ","}) {
+    s.question.schedule = text;
+    EXPECT_EQ(refused(s).code, "unknown_name") << text;
+  }
+  s.question.schedule = "1f1b,zb-w";
+  EXPECT_EQ(refused(s).message, "\"zb-w\" is not one of its values");
+  s.question.interleave = "2";
+  s.question.schedule = "1f1b,zb-v";
+  EXPECT_EQ(refused(s).where, "--interleave");
+  s.question.schedule = "any";
+  asked(s);
+  s.question.interleave = "1";
+  asked(s);
+  // One layout has one schedule.
+  for (const Purpose purpose : {Purpose::kMemory, Purpose::kRun}) {
+    QuestionSpec one = spec("8").question;
+    one.purpose = purpose;
+    for (const char* text : {"any", "1f1b,zb-v"}) {
+      one.schedule = text;
+      const auto question = build_question(one, catalog());
+      ASSERT_FALSE(question) << text;
+      EXPECT_EQ(question.error().code, "unsupported") << text;
+    }
+  }
+}
+
+/// "bf16 fp8": those that have a question.
+std::string possible(const PlanQuestion& q) {
+  std::string names;
+  for (const AskedPrecision& p : q.precisions) {
+    if (p.impossible.empty()) names += (names.empty() ? "" : " ") + p.name;
+  }
+  return names;
+}
+
+TEST(PlanQuestion, EachPrecisionIsAQuestionOfItsOwn) {
+  PlanSpec s = spec("64");
+  EXPECT_TRUE(asked(s).precisions.empty());
+  s.question.precision = "fp8";
+  EXPECT_TRUE(asked(s).precisions.empty());
+  s.question.precision = "any";
+  const PlanQuestion any = asked(s);
+  ASSERT_EQ(any.precisions.size(), static_cast<std::size_t>(kPrecisionRecipeCount));
+  EXPECT_EQ(possible(any), "bf16 fp16 fp8 fp8-blockwise");
+  EXPECT_EQ(any.question.workload.recipe, PrecisionRecipe::kBf16);
+  EXPECT_EQ(any.precisions[2].of_size(64).workload.recipe, PrecisionRecipe::kFp8);
+  EXPECT_EQ(any.precisions[3].impossible, "h100-sxm has no mxfp8 products");
+  EXPECT_EQ(any.precisions[5].impossible, "h100-sxm has no fp4 rate");
+  s.question.precision = "FP8,bf16,fp8,fp32";
+  const PlanQuestion list = asked(s);
+  EXPECT_EQ(list.precisions.size(), 3U);
+  EXPECT_EQ(possible(list), "fp8 bf16");
+  EXPECT_EQ(list.question.workload.recipe, PrecisionRecipe::kFp8);
+  s.question.gpus = "8:64:8";
+  EXPECT_EQ(possible(asked(s)), "fp8 bf16");
+}
+
+TEST(PlanQuestion, WhatTheFrameworkDoesNotTrainInIsLeftOut) {
+  PlanSpec s = spec("64");
+  s.question.precision = "any";
+  s.question.framework = "deepspeed";
+  const PlanQuestion q = asked(s);
+  EXPECT_EQ(possible(q), "bf16 fp16");
+  EXPECT_EQ(q.precisions[2].impossible,
+            "deepspeed does not train in fp8 [DeepSpeed configuration, precision (published)]");
+  s.question.framework = "megatron";
+  s.question.gpu = "b200";
+  EXPECT_EQ(possible(asked(s)), "bf16 fp16 fp8 mxfp8 fp8-blockwise nvfp4");
+}
+
+TEST(PlanQuestion, PrecisionsThatCannotBeHadAreRefused) {
+  PlanSpec s = spec("64");
+  s.question.precision = "bf16,fp9";
+  EXPECT_EQ(refused(s).nearest, "fp8");
+  s.question.precision = "mxfp8,nvfp4";
+  EXPECT_EQ(refused(s).message,
+            "none of the precisions can be had: h100-sxm has no mxfp8 products; h100-sxm has no fp4 rate");
+  s.question.precision = "bf16,fp8";
+  s.question.peak_tflops = "500";
+  EXPECT_EQ(refused(s).where, "--peak-tflops");
+  // One question alone has one.
+  EXPECT_EQ(build_question(s.question, catalog()).error().code, "unsupported");
+}
+
 class ClusterWithPrice : public testing::Test {
  protected:
   void SetUp() override {

@@ -46,7 +46,7 @@ constexpr std::array kFlags{
     QuestionFlag{
         "--precision", &Spec::precision,
         "precision of matrix products: bf16, fp16, fp8 (scaled by tensor), mxfp8, fp8-blockwise or nvfp4; which copies "
-        "are kept is the framework's"},
+        "are kept is the framework's; for plan also several, joined by commas, or any"},
     QuestionFlag{"--optimizer", &Spec::optimizer,
                  "adamw, adamw-8bit, adamw-bf16, adafactor, lion, muon, sgd"},
     QuestionFlag{"--framework", &Spec::framework, "generic, megatron, torchtitan, deepspeed, fsdp, nanotron"},
@@ -61,10 +61,14 @@ constexpr std::array kFlags{
     QuestionFlag{"--zero", &Spec::zero, "ZeRO stage, 0 to 3"},
     QuestionFlag{"--micro-batch", &Spec::micro_batch, "sequences of one micro-batch"},
     QuestionFlag{"--interleave", &Spec::interleave, "model chunks a pipeline rank holds"},
-    QuestionFlag{"--schedule", &Spec::schedule, "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe"},
+    QuestionFlag{
+        "--schedule", &Spec::schedule,
+        "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe; for plan also several, joined by commas, or any"},
     QuestionFlag{"--recompute", &Spec::recompute,
                  "none, selective, full, full:N, uniform:N, or modules joined by commas"},
     QuestionFlag{"--sp", &Spec::sp, "sequence parallelism: on or off"},
+    QuestionFlag{"--rank-order", &Spec::rank_order,
+                 "axes by which ranks are numbered, the innermost first: tp-cp-dp-pp"},
     QuestionFlag{"--shard-group", &Spec::shard_group,
                  "ranks that ZeRO shards over, replicated by the others (hybrid sharding)"},
     QuestionFlag{"--offload", &Spec::offload,
@@ -91,11 +95,7 @@ void read_framework(FlagReader& flags, const Catalog& catalog, Question& q) {
   const auto found = find_framework(catalog, told.value_or(kDefaultFramework), "--framework");
   if (!found) return flags.fail(found.error());
   q.framework = **found;
-  // What multiplies the space a thousandfold for a percent is for who asks for it (plan_question.cpp).
-  Framework::Engine& engine = q.framework.engine;
-  engine.recomputed_modules.reset();
-  engine.whole_sequences.reset();
-  engine.uneven_ends.reset();
+  if (const std::string beyond = beyond_framework(q); !beyond.empty()) q.notes.push_back(beyond);
   const StateBytes& state = q.framework.state[static_cast<std::size_t>(q.workload.optimizer)];
   if (!told) {
     q.assumed.push_back("framework " + q.framework.name + ": " + format_number(state.total().raw()) +
@@ -163,6 +163,7 @@ Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog
   FlagReader flags(spec);
   read_workload(flags, spec.purpose, q);
   read_framework(flags, catalog, q);
+  if (spec.purpose == Purpose::kPlan || spec.purpose == Purpose::kSizes) take_schedules(flags, q);
   check_recompute(flags, q);
   check_offload(flags, q);
   read_adapters(flags, catalog, q);

@@ -22,6 +22,14 @@ void refuse_unmodelled(FlagReader& flags) {
   }
 }
 
+std::string listed(const std::vector<Schedule>& schedules) {
+  std::string list;
+  for (const Schedule s : schedules) list += (list.empty() ? "" : ", ") + std::string(name(s));
+  return list;
+}
+
+std::string one_of_schedules() { return "one of " + listed({kSchedules.begin(), kSchedules.end()}); }
+
 /// "full:4", "moe_act,layernorm": what is wrong with a spelling, and the nearest that is right.
 std::optional<Recompute> read_recompute(FlagReader& flags) {
   if (!flags.told(&Spec::recompute)) return std::nullopt;
@@ -51,12 +59,43 @@ std::optional<Recompute> read_recompute(FlagReader& flags) {
   return std::nullopt;
 }
 
-void check_schedule(FlagReader& flags, const FixedAxes& axes) {
-  if (!axes.schedule || !axes.interleave) return;
-  if ((*axes.schedule == Schedule::kInterleaved) == (*axes.interleave > 1)) return;
+/// The schedules that --schedule names, each once; none where it is not told.
+std::vector<Schedule> read_schedules(FlagReader& flags) {
+  if (!flags.told(&Spec::schedule)) return {};
+  const std::string& typed = *flags.text(&Spec::schedule);
+  if (name_key(typed) == kAnyValue) return {kSchedules.begin(), kSchedules.end()};
+  std::vector<Schedule> told;
+  for (const std::string& part : flag_parts(typed)) {
+    const std::string key = name_key(part);
+    const auto schedule = schedule_named(key);
+    if (!schedule) {
+      std::vector<std::string> names;
+      for (const Schedule s : kSchedules) names.emplace_back(name(s));
+      flags.fail(&Spec::schedule, "unknown_name", quoted_flag_text(key) + " is not one of its values",
+                 one_of_schedules(), nearest_name(key, names));
+      return {};
+    }
+    if (std::find(told.begin(), told.end(), *schedule) == told.end()) told.push_back(*schedule);
+  }
+  return told;
+}
+
+void check_schedules(FlagReader& flags, const std::vector<Schedule>& schedules, Purpose purpose,
+                     const FixedAxes& axes) {
+  const bool searched = purpose == Purpose::kPlan || purpose == Purpose::kSizes;
+  if (schedules.size() > 1 && !searched) {
+    flags.fail(
+        &Spec::schedule, "unsupported",
+        quoted_flag_text(*flags.text(&Spec::schedule)) + " is several schedules, and one layout has one",
+        one_of_schedules() + "; plan searches several");
+  }
+  if (schedules.empty() || !axes.interleave) return;
+  const bool interleaved =
+      std::find(schedules.begin(), schedules.end(), Schedule::kInterleaved) != schedules.end();
+  const bool others = schedules.size() > (interleaved ? 1 : 0);
+  if (*axes.interleave > 1 ? interleaved : others) return;
   flags.fail(&Spec::interleave, "conflict",
-             std::string("schedule ") + name(*axes.schedule) + " with interleave " +
-                 std::to_string(*axes.interleave),
+             "schedule " + listed(schedules) + " with interleave " + std::to_string(*axes.interleave),
              "--schedule interleaved with --interleave 2 or more, or neither");
 }
 
@@ -163,6 +202,33 @@ void check_recompute(FlagReader& flags, const Question& q) {
              "modules that it has: " + available);
 }
 
+std::optional<RankOrder> read_rank_order(FlagReader& flags) {
+  const auto& told = flags.text(&Spec::rank_order);
+  if (!told) return std::nullopt;
+  const auto order = rank_order_named(*told);
+  if (!order) {
+    flags.fail(&Spec::rank_order, "bad_value", quoted_flag_text(*told) + " is no order of the ranks",
+               "tp, cp, dp and pp, the innermost first: tp-cp-dp-pp");
+  }
+  return order;
+}
+
+void take_schedules(FlagReader& flags, Question& q) {
+  const std::vector<Schedule> told = read_schedules(flags);
+  Framework::Engine& engine = q.framework.engine;
+  std::vector<Schedule> foreign;
+  for (const Schedule s : told) {
+    if (std::find(engine.schedules.begin(), engine.schedules.end(), s) == engine.schedules.end())
+      foreign.push_back(s);
+  }
+  if (told.size() > 1) q.notes.push_back("searched schedules: " + listed(told));
+  if (!foreign.empty()) {
+    q.notes.push_back(q.framework.name + " runs " + listed(engine.schedules) + " [" +
+                      label(engine.schedules_source) + "], not " + listed(foreign));
+  }
+  if (told.size() > 1) engine.schedules = told;
+}
+
 Result<FixedAxes> parse_axes(const QuestionSpec& spec) {
   FlagReader flags(spec);
   FixedAxes axes;
@@ -174,16 +240,18 @@ Result<FixedAxes> parse_axes(const QuestionSpec& spec) {
   axes.etp = flags.degree(&Spec::etp);
   axes.micro_batch = flags.degree(&Spec::micro_batch);
   axes.interleave = flags.degree(&Spec::interleave);
-  if (const auto stage = flags.integer(&Spec::zero, 0, 3)) axes.zero_stage = static_cast<std::int8_t>(*stage);
+  if (const auto stage = flags.integer(&Spec::zero, 0, kZeroStageMax))
+    axes.zero_stage = static_cast<std::int8_t>(*stage);
   refuse_unmodelled(flags);
   axes.recompute = read_recompute(flags);
-  axes.schedule = flags.choice(&Spec::schedule, {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
-                                                 Schedule::kZbH1, Schedule::kZbV, Schedule::kDualPipe});
+  const std::vector<Schedule> schedules = read_schedules(flags);
+  if (schedules.size() == 1) axes.schedule = schedules.front();
   axes.sequence_parallel = flags.boolean(&Spec::sp);
   axes.offload = read_offload(flags);
   if (const auto ranks = flags.integer(&Spec::shard_group, 2, kGpusMax))
     axes.shard_group = static_cast<std::int32_t>(*ranks);
-  check_schedule(flags, axes);
+  axes.rank_order = read_rank_order(flags);
+  check_schedules(flags, schedules, spec.purpose, axes);
   if (flags.error()) return *flags.error();
   return axes;
 }
@@ -207,6 +275,7 @@ Result<MemoryPlan> default_memory_plan(const Question& q) {
   }
   p.offload = q.fixed.offload.value_or(0);
   p.shard_group = q.fixed.shard_group.value_or(0);
+  p.rank_order = q.fixed.rank_order.value_or(RankOrder{});
   p.sequence_parallel = q.fixed.sequence_parallel.value_or(p.tp > 1);
   if (p.tp > 1 && !q.fixed.sequence_parallel) result.assumed.emplace_back("sequence parallelism with tp > 1");
   return result;

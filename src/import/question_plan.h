@@ -12,4 +12,7 @@ namespace shardplan {
 /// nothing.
 void check_recompute(FlagReader& flags, const Question& q);
 
+/// What is to be tried of --schedule, where it says several; and a note on what the framework does not run.
+void take_schedules(FlagReader& flags, Question& q);
+
 }  // namespace shardplan

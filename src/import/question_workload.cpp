@@ -98,6 +98,13 @@ std::optional<PrecisionRecipe> read_recipe(FlagReader& flags, Question& q) {
     q.assumed.push_back(std::string("fp4 scaled as ") + name(R::kNvfp4));
     return precision_recipe_named(name(Precision::kFp4));
   }
+  if (flags.told(&Spec::precision) && names_several(*flags.text(&Spec::precision))) {
+    flags.fail(
+        &Spec::precision, "unsupported",
+        quoted_flag_text(*flags.text(&Spec::precision)) + " is several precisions, and one question has one",
+        "one of bf16, fp16, fp8, mxfp8, fp8-blockwise, nvfp4; plan searches several");
+    return std::nullopt;
+  }
   const auto recipe =
       flags.choice(&Spec::precision, {R::kBf16, R::kFp16, R::kFp8, R::kMxfp8, R::kFp8Blockwise, R::kNvfp4});
   if (recipe == R::kMxfp8 && q.cluster.device.before_block_scales()) {
@@ -173,6 +180,14 @@ void read_workload(FlagReader& flags, Purpose purpose, Question& q) {
       q.workload.critical_batch_tokens = critical->value;
     }
   }
+}
+
+std::string beyond_framework(const Question& q) {
+  const Framework::Engine& engine = q.framework.engine;
+  const auto& has = engine.precisions;
+  if (has.empty() || std::find(has.begin(), has.end(), q.workload.recipe) != has.end()) return "";
+  return q.framework.name + " does not train in " + name(q.workload.recipe) + " [" +
+         label(engine.precisions_source) + "]";
 }
 
 void read_activation_model(FlagReader& flags, Purpose purpose, Question& q) {

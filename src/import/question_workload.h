@@ -6,12 +6,16 @@
 // Not here: what changes a step besides (question_options.h), the degrees of a plan (question_plan.h).
 #pragma once
 
+#include <string>
+
 #include "import/flag_reader.h"
 
 namespace shardplan {
 
 /// Once the cluster and the told degrees are known: a batch that is not told is one that they divide.
 void read_workload(FlagReader& flags, Purpose purpose, Question& q);
+/// Why the framework does not train in the question's precision; empty where it does.
+std::string beyond_framework(const Question& q);
 /// --activations, once all is known that the closed forms may not know.
 void read_activation_model(FlagReader& flags, Purpose purpose, Question& q);
 

@@ -138,8 +138,7 @@ TEST(SweepGrid, AnItemMayAskOfTheRunAndOfSeveralSizes) {
   const SweepGrid whole =
       grid_of(R"({"preset": "llama3-8b", "gpus": 8, "whole-space": [true, "off", null]})");
   const auto uneven = [&](std::int64_t index) {
-    return item_question(sweep_item(whole, index), shardplan::catalog())
-        ->question.framework.engine.uneven_ends;
+    return item_question(sweep_item(whole, index), shardplan::catalog())->question.whole_space;
   };
   EXPECT_TRUE(uneven(0));
   EXPECT_FALSE(uneven(1));

@@ -119,6 +119,7 @@ Plan plainest_plan(const Question& q, const FixedAxes& fixed) {
   plan.micro_batch = fixed.micro_batch.value_or(1);
   plan.offload = fixed.offload.value_or(0);
   plan.shard_group = fixed.shard_group.value_or(0);
+  plan.rank_order = fixed.rank_order.value_or(RankOrder{});
   // A group to shard over needs a stage that shards.
   const auto& stages = q.framework.zero;
   std::int8_t stage = 0;
@@ -148,8 +149,8 @@ Violation broken_by_bounds(const Question& q, const Space& space, const FixedAxe
     const DegreeBounds& bounds = fixed.bounds_of(degree);
     if (bounds == DegreeBounds{}) continue;
     axes.bounds_of(degree) = bounds;
-    if (!least.told(degree) && bounds.least > 1) least.told(degree) = bounds.least;
-    if (last.empty() && legal_plans(space, axes) == 0) last = name(degree) + (" " + words(bounds));
+    if (!least.told(degree) && bounds.least > lowest(degree)) least.tell(degree, bounds.least);
+    if (last.empty() && legal_plans(space, axes) == 0) last = name(degree) + (" " + words(degree, bounds));
   }
   Violation found{Constraint::kGpuCount, 0, 0, "no degrees of the other axes go with it"};
   if (auto violation = space.violation(plainest_plan(q, least))) found = std::move(*violation);

@@ -69,9 +69,7 @@ std::string next_tier_reason(const Cluster& cluster, std::size_t tier, const Axi
   return "; tier " + cluster.tiers[tier + 1].name + " has " + format(next) + ", too little for it";
 }
 
-double per_sequence(const Estimate& e) {
-  return e.step.raw() / (static_cast<double>(e.plan.dp) * e.plan.micro_batch * e.plan.grad_accumulation);
-}
+double per_sequence(const Estimate& e) { return e.step.raw() / static_cast<double>(e.plan.sequences()); }
 
 /// The term that grows most from one plan to the other, each scaled to `sequences` of the first.
 std::string largest_growth(const Estimate& from, const Estimate& to) {
@@ -92,7 +90,7 @@ std::string illegal_reason(const Estimator& estimator, Plan plan, Axis axis) {
   const std::int64_t gpus = estimator.question().cluster.gpus;
   if (gpus == 1) return "there is one GPU";
   const auto smallest = static_cast<std::int32_t>(divisors(gpus)[1]);
-  degree_of(plan, degree_of(axis)) = smallest;
+  set_degree(plan, degree_of(axis), smallest);
   if (axis != Axis::kExpert && axis != Axis::kData && plan.dp % smallest == 0) plan.dp /= smallest;
   const auto violation = estimator.space().violation(plan);
   return "no legal plan uses it" + (violation ? ": " + violation->where : "");

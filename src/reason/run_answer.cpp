@@ -2,12 +2,73 @@
 
 namespace shardplan {
 
+namespace {
+
+/// The question in each of the precisions that are possible.
+std::vector<QuestionOfSize> possible_questions(const PlanQuestion& asked) {
+  if (asked.precisions.empty()) return {asked.of_size};
+  std::vector<QuestionOfSize> questions;
+  for (const AskedPrecision& p : asked.precisions)
+    if (p.impossible.empty()) questions.push_back(p.of_size);
+  return questions;
+}
+
+/// Takes the question in the precision with the best plan; `questions`: one for each that is possible.
+void take_best_precision(const PlanQuestion& asked, const std::vector<QuestionOfSize>& questions,
+                         const SearchOptions& options, SizeChoice& choice) {
+  std::vector<Question> of_size;
+  for (const QuestionOfSize& question_of : questions)
+    of_size.push_back(question_of(choice.question.cluster.gpus));
+  const auto plans = best_of_each(of_size, options);
+  std::vector<std::size_t> at;  // among the possible ones
+  for (const AskedPrecision& p : asked.precisions) {
+    const bool possible = p.impossible.empty();
+    const std::size_t before =
+        at.empty() ? 0 : at.back() + (choice.precisions.back().impossible.empty() ? 1 : 0);
+    at.push_back(before);
+    choice.precisions.push_back({p.name, p.impossible, possible ? plans[before] : std::nullopt});
+  }
+  choice.question = of_size[at[choose_precision(choice.precisions)]];
+  choice.question.notes.push_back(precision_note(choice.precisions));
+}
+
+}  // namespace
+
+std::size_t choose_precision(std::vector<PrecisionAnswer>& precisions) {
+  const PrecisionAnswer* chosen = nullptr;
+  for (const PrecisionAnswer& p : precisions) {
+    if (!p.impossible.empty()) continue;
+    const bool faster = p.best && (chosen == nullptr || !chosen->best || better(*p.best, *chosen->best));
+    if (chosen == nullptr || faster) chosen = &p;
+  }
+  const auto at = static_cast<std::size_t>(chosen - precisions.data());
+  precisions[at].chosen = true;
+  return at;
+}
+
+std::string precision_note(const std::vector<PrecisionAnswer>& precisions) {
+  std::string chosen, others;
+  for (const PrecisionAnswer& p : precisions) {
+    if (!p.impossible.empty()) continue;
+    if (p.chosen) {
+      chosen = p.name;
+    } else {
+      others += (others.empty() ? "" : ", ") + p.name;
+    }
+  }
+  return "a precision changes the numerics: whether training in " + chosen + " converges" +
+         (others.empty() ? "" : " as in " + others) + " is not judged";
+}
+
 SizeChoice choose_size(const PlanQuestion& asked, const SearchOptions& options) {
   SizeChoice choice{asked.question, std::nullopt};
-  if (!asked.sizes) return choice;
-  choice.sizes = SizesAnswer{
-      *asked.sizes, best_size(*asked.sizes, asked.objective, asked.question, asked.of_size, options)};
-  if (const std::int64_t gpus = choice.sizes->search.gpus; gpus > 0) choice.question = asked.of_size(gpus);
+  const std::vector<QuestionOfSize> questions = possible_questions(asked);
+  if (asked.sizes) {
+    choice.sizes = SizesAnswer{*asked.sizes,
+                               best_size(*asked.sizes, asked.objective, asked.question, questions, options)};
+    if (const std::int64_t gpus = choice.sizes->search.gpus; gpus > 0) choice.question = asked.of_size(gpus);
+  }
+  if (!asked.precisions.empty()) take_best_precision(asked, questions, options, choice);
   return choice;
 }
 
@@ -30,7 +91,7 @@ ParetoFront front_of(const PlanQuestion& asked, SearchWatch* watch) {
 
 RunAnswer run_answer(const Objective& objective, const std::optional<SizesAnswer>& sizes,
                      const std::optional<Estimate>& best) {
-  RunAnswer run{objective, sizes, best, std::nullopt, std::nullopt};
+  RunAnswer run{objective, sizes, best, std::nullopt, std::nullopt, {}};
   if (best) run.totals = run_totals(objective, *best);
   return run;
 }

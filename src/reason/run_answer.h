@@ -1,4 +1,5 @@
-// What there is to say about the whole run beside one step: which size of the cluster, how long, how much.
+// What there is to say about the whole run beside one step: which size of the cluster, which precision, how
+// long, how much.
 //
 //   const SizeChoice choice = choose_size(asked);
 //   const Estimator estimator(choice.question);
@@ -9,6 +10,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "estimate/run_totals.h"
 #include "search/pareto.h"
@@ -22,10 +25,24 @@ struct SizesAnswer {
   SizeSearch search;
 };
 
-/// What was asked, on the size that is best where there are several.
+/// One precision of several, on the size that was chosen.
+struct PrecisionAnswer {
+  std::string name;
+  std::string impossible;        // why there is no question in it; empty where there is
+  std::optional<Estimate> best;  // nothing where nothing fits
+  bool chosen = false;
+};
+/// Marks the precision with the best plan, the first of equals; the first possible one where nothing fits.
+/// Returns which.
+std::size_t choose_precision(std::vector<PrecisionAnswer>& precisions);
+/// That a precision is more than its step time.
+std::string precision_note(const std::vector<PrecisionAnswer>& precisions);
+
+/// What was asked, on the size and in the precision that are best where there are several.
 struct SizeChoice {
   Question question;
   std::optional<SizesAnswer> sizes;
+  std::vector<PrecisionAnswer> precisions = {};
   bool stopped() const { return sizes && sizes->search.stopped; }
 };
 /// Of the options those that say how to search count: threads and watch.
@@ -43,7 +60,8 @@ struct RunAnswer {
   std::optional<SizesAnswer> sizes;
   std::optional<Estimate> best;  // of the size that was chosen, or of the one that was told
   std::optional<RunTotals> totals;
-  std::optional<ParetoFront> pareto;  // where it was asked for
+  std::optional<ParetoFront> pareto;             // where it was asked for
+  std::vector<PrecisionAnswer> precisions = {};  // where several were asked for
   bool yes() const { return totals && totals->in_time; }
 };
 

@@ -107,10 +107,6 @@ std::string degrees(const Plan& p) {
   return text.substr(0, text.find("·z"));
 }
 
-bool same_layout(const Plan& a, const Plan& b) {
-  return a.dp == b.dp && a.tp == b.tp && a.pp == b.pp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp;
-}
-
 /// What a neighbouring question's best plan is compared with first.
 std::optional<Plan> known_plan(const SearchResult& result) {
   return result.best ? std::optional(result.best->plan) : std::nullopt;
@@ -186,7 +182,7 @@ class Scan {
 
   bool differs(const SearchResult& found) const {
     if (found.best.has_value() != result_.best.has_value()) return true;
-    return parameter_.layout_counts && found.best && !same_layout(found.best->plan, result_.best->plan);
+    return parameter_.layout_counts && found.best && !same_degrees(found.best->plan, result_.best->plan);
   }
 
   Threshold bisect(double same, double other, SearchResult there) {
@@ -311,7 +307,7 @@ class HbmScan {
     return fastest(Estimator(question), fixed_, layouts_, best_.plan, watch_).best;
   }
   bool differs(const std::optional<Estimate>& found) const {
-    return !found || !same_layout(found->plan, best_.plan);
+    return !found || !same_degrees(found->plan, best_.plan);
   }
   void bisect(double& same, double& other) const {
     while (std::max(same, other) / std::min(same, other) > kClose) {

@@ -31,6 +31,7 @@ Json plan_json(const Plan& p) {
             {"sequence_parallel", p.sequence_parallel},
             {"canonical", canonical(p)}};
   // Where they are not told there is neither.
+  if (!p.rank_order.usual()) json["rank_order"] = name(p.rank_order);
   if (p.shard_group > 0) json["shard_group"] = p.shard_group;
   if (p.offload != 0) json["offload"] = offload_names(p.offload);
   return json;
@@ -135,7 +136,8 @@ Json census_json(const Census& census) {
             {"judged", census.judged()},
             {"feasible", census.feasible},
             {"rejected", rejected},
-            {"excluded_by_bounds", {{"slower", census.slower}, {"larger", census.larger}}}};
+            {"excluded_by_bounds",
+             {{"slower", census.slower}, {"larger", census.larger}, {"alike", census.alike}}}};
   json["nearest_miss"] = nearest_miss_json(census.nearest_miss);
   return json;
 }

@@ -117,6 +117,10 @@ std::string census_lines(const SearchResult& result, const SearchTime& time) {
     table.row({"excluded: slower", count(c.slower), "take longer than the best plans, by a bound"});
   if (c.larger > 0)
     table.row({"excluded: larger", count(c.larger), "do not fit, by a bound on what they keep at the least"});
+  if (c.alike > 0) {
+    table.row({"excluded: alike", count(c.alike),
+               "number the ranks in another order and have every group on the same tiers"});
+  }
   for (int i = 0; i < kConstraintCount; ++i) {
     const std::int64_t n = c.rejected[static_cast<std::size_t>(i)];
     if (n == 0) continue;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "catalog/plan.h"
@@ -116,8 +117,10 @@ std::string time_words(const RunAnswer& run) {
 
 std::string sizes_words(const SizesAnswer& sizes) {
   const SizeCensus& c = sizes.search.census;
-  std::string text = count(c.sizes) + (c.sizes == 1 ? " size" : " sizes") + ", " + range_words(sizes.range) +
-                     ": " + count(c.searched) + " searched";
+  const std::int64_t n = sizes.range.count(), precisions = c.sizes / n;
+  std::string text = count(n) + (n == 1 ? " size" : " sizes") + ", " + range_words(sizes.range) +
+                     (precisions > 1 ? ", each in " + count(precisions) + " precisions" : "") + ": " +
+                     count(c.searched) + " searched";
   if (c.unfit > 0) text += " (nothing fits on " + count(c.unfit) + ")";
   if (c.excluded > 0) text += ", " + count(c.excluded) + " excluded by a bound on their times";
   if (c.illegal > 0) text += ", " + count(c.illegal) + " without a legal plan";
@@ -155,12 +158,50 @@ Json sizes_json(const SizesAnswer& sizes) {
   return {{"least_gpus", sizes.range.first()},
           {"most_gpus", sizes.range.most},
           {"step_gpus", sizes.range.step},
-          {"sizes", c.sizes},
+          {"sizes", sizes.range.count()},
+          {"questions", c.sizes},
           {"searched", c.searched},
           {"nothing_fits", c.unfit},
           {"excluded_by_bound", c.excluded},
           {"without_legal_plan", c.illegal},
           {"not_looked_at", c.left}};
+}
+
+/// "precision fp8 is the fastest", and the best plan of each.
+std::string precision_lines(const std::vector<PrecisionAnswer>& precisions) {
+  const auto chosen =
+      std::find_if(precisions.begin(), precisions.end(), [](const PrecisionAnswer& p) { return p.chosen; });
+  if (chosen == precisions.end()) return "";
+  Table table("lrrll");
+  for (const PrecisionAnswer& p : precisions) {
+    if (!p.best) {
+      table.row({p.name, "", "", p.impossible.empty() ? "nothing fits" : p.impossible});
+      continue;
+    }
+    const double more = (p.best->step / chosen->best->step).raw() - 1;
+    table.row({p.name, format(p.best->step), p.chosen ? "" : "+" + format_percent(more),
+               canonical(p.best->plan), p.chosen ? "chosen" : ""});
+  }
+  return "precision " + chosen->name +
+         (chosen->best ? ": the shortest step of those asked for, each with its best plan\n"
+                       : ": nothing fits, in no precision asked for\n") +
+         table.text();
+}
+
+Json precisions_json(const std::vector<PrecisionAnswer>& precisions) {
+  Json json = Json::array();
+  for (const PrecisionAnswer& p : precisions) {
+    json.push_back({{"precision", p.name},
+                    {"chosen", p.chosen},
+                    {"possible", p.impossible.empty()},
+                    {"reason", p.impossible.empty() ? Json(nullptr) : Json(p.impossible)},
+                    {"feasible", p.best.has_value()},
+                    {"plan", p.best ? plan_json(p.best->plan) : Json(nullptr)},
+                    {"step_time_s", p.best ? Json(p.best->step.raw()) : Json(nullptr)},
+                    {"tokens_per_s_per_gpu", p.best ? Json(p.best->tokens_per_gpu.raw()) : Json(nullptr)},
+                    {"headroom_bytes", p.best ? Json(p.best->headroom().raw()) : Json(nullptr)}});
+  }
+  return json;
 }
 
 bool is_best(const RunAnswer& run, const Estimate& e) { return run.best && run.best->plan == e.plan; }
@@ -177,7 +218,7 @@ std::string run_text(const RunAnswer& run) {
     if (o.watts) table.row({"energy", watt_words(run)});
   }
   if (run.sizes) table.row({"sizes", sizes_words(*run.sizes)});
-  text += table.text("");
+  text += table.text("") + precision_lines(run.precisions);
   return text.empty() ? text : text + "\n";
 }
 
@@ -192,6 +233,7 @@ void add_run(const RunAnswer& run, Json& json) {
   }
   if (run.objective.about_run()) json["run"] = run_json(run);
   if (run.sizes) json["sizes"] = sizes_json(*run.sizes);
+  if (!run.precisions.empty()) json["precisions"] = precisions_json(run.precisions);
   if (!run.pareto) return;
   json["pareto_stopped"] = run.pareto->stopped;
   json["pareto"] = Json::array();

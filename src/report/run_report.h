@@ -1,5 +1,5 @@
-// The run and the sizes of an answer of `shardplan plan`: what they are above the plan, and the plans that no
-// other beats below it. As text, JSON, CSV and SVG.
+// The run, the sizes and the precisions of an answer of `shardplan plan`: what they are above the plan, and
+// the plans that no other beats below it. As text, JSON, CSV and SVG.
 //
 //   run_text(run)      // "cost: $1,265,123 on 512 GPUs, the best of 16,384 sizes ...\n\nrun  ..."
 //   pareto_csv(run)    // "gpus,step_time_s,headroom_bytes,...\n"
@@ -16,7 +16,7 @@ namespace shardplan {
 
 /// Empty where nothing was asked but a plan.
 std::string run_text(const RunAnswer& run);
-/// Adds "objective", "run", "sizes", "pareto": each where it was asked for.
+/// Adds "objective", "run", "sizes", "precisions", "pareto": each where it was asked for.
 void add_run(const RunAnswer& run, Json& json);
 
 /// Of an answer with a front.

@@ -14,6 +14,7 @@ Estimate estimate(std::int32_t dp, double step, double free_gib) {
   Estimate e;
   e.plan.dp = dp;
   e.step = seconds(step);
+  e.time[TimeTerm::kGemm].time = e.step;
   e.tokens_per_gpu = TokensPerSecond<>(1000);
   e.usable = gibibytes(free_gib + 10);
   e.memory[MemoryTerm::kWeights] = gibibytes(10);
@@ -54,6 +55,36 @@ TEST(RunReport, SaysNothingWhereNothingWasAsked) {
   add_run(run, json);
   EXPECT_EQ(run_text(run), "");
   EXPECT_TRUE(json.empty());
+}
+
+TEST(RunReport, ListsThePrecisionsAndWhichIsChosen) {
+  RunAnswer run = run_answer({}, std::nullopt, estimate(8, 2, 5));
+  run.precisions = {{"bf16", "", estimate(4, 3, 5)},
+                    {"fp8", "", estimate(8, 2, 5)},
+                    {"mxfp8", "h100-sxm has no mxfp8 products", std::nullopt},
+                    {"fp16", "", std::nullopt}};
+  EXPECT_EQ(choose_precision(run.precisions), 1U);
+  const std::string text = run_text(run);
+  EXPECT_THAT(text, HasSubstr("precision fp8: the shortest step"));
+  EXPECT_THAT(text, HasSubstr("+50.0 %"));
+  EXPECT_THAT(text, HasSubstr("h100-sxm has no mxfp8 products"));
+  EXPECT_THAT(text, HasSubstr("nothing fits"));
+  EXPECT_THAT(precision_note(run.precisions), HasSubstr("fp8 converges as in bf16, fp16 is not judged"));
+  Json json;
+  add_run(run, json);
+  EXPECT_EQ(json["precisions"].size(), 4U);
+  EXPECT_EQ(json["precisions"][1]["chosen"], true);
+  EXPECT_EQ(json["precisions"][1]["step_time_s"], 2.0);
+  EXPECT_EQ(json["precisions"][2]["possible"], false);
+  EXPECT_EQ(json["precisions"][3]["feasible"], false);
+  EXPECT_TRUE(json["precisions"][3]["reason"].is_null());
+}
+
+TEST(RunReport, WhereNothingFitsTheFirstPossiblePrecisionIsTheQuestions) {
+  RunAnswer run = run_answer({}, std::nullopt, std::nullopt);
+  run.precisions = {{"nvfp4", "none", std::nullopt}, {"fp8", "", std::nullopt}, {"bf16", "", std::nullopt}};
+  EXPECT_EQ(choose_precision(run.precisions), 1U);
+  EXPECT_THAT(run_text(run), HasSubstr("precision fp8: nothing fits, in no precision"));
 }
 
 TEST(RunReport, SaysThatItIsLate) {

@@ -29,6 +29,7 @@ constexpr std::array kColumns{
     "plan.recompute",
     "plan.sequence_parallel",
     "plan.offload",
+    "plan.rank_order",
     "step_time_s",
     "error_band.low_s",
     "error_band.high_s",

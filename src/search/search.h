@@ -36,14 +36,17 @@ struct HostMiss {
   Bytes<> need;
 };
 
-/// What became of the legal plans: considered = judged() + slower + larger, judged() = feasible + rejected.
+/// What became of the legal plans: considered = judged() + slower + larger + alike,
+/// judged() = feasible + rejected.
 struct Census {
   std::int64_t considered = 0;  // legal plans
   // Not judged, as a bound excludes them all at once:
   std::int64_t slower = 0;  // each takes longer than the best plans, whether it fits or not
   std::int64_t larger = 0;  // none fits, as what it keeps at the least is too large
+  std::int64_t alike =
+      0;  // each is another one in an order of its ranks that puts every group on the same tiers
   std::int64_t feasible = 0;
-  std::int64_t judged() const { return considered - slower - larger; }
+  std::int64_t judged() const { return considered - slower - larger - alike; }
   std::array<std::int64_t, kConstraintCount>
       rejected{};  // each plan once, under the first memory constraint it fails
   /// Of all plans where none fits, else of those that were judged.
@@ -80,8 +83,10 @@ struct BoundedLayout {
   double per_sequence = 0;  // seconds
   Plan layout;
   std::int64_t plans = 0;  // legal ones
+  bool alike = false;      // another one's ranks in an order that changes nothing
 };
-/// All layouts, the least bound first. Memory plays no part: one list serves devices of every memory.
+/// All layouts, the least bound first and those that are alike last. Memory plays no part: one list serves
+/// devices of every memory.
 std::vector<BoundedLayout> bounded_layouts(const Estimator& estimator, const FixedAxes& fixed,
                                            unsigned threads = 0);
 

@@ -20,12 +20,10 @@ bool has_plan(const Space& space, const FixedAxes& fixed) {
                      [&](const Plan& layout) { return !space.plans_of(layout, fixed).pipelines.empty(); });
 }
 
-double sequences(const Plan& p) { return d(std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation); }
-
 /// Seconds a sequence; where reading the batch sets the pace, to the bit the same on all sizes that keep up.
 double per_sequence(const Estimate& e) {
   const TimeEntry<>& loading = e.time[TimeTerm::kLoading];
-  return (loading.exposed() > seconds(0) ? loading.time : e.step).raw() / sequences(e.plan);
+  return (loading.exposed() > seconds(0) ? loading.time : e.step).raw() / d(e.plan.sequences());
 }
 
 /// What the objective orders, smaller is better: of a size on which a sequence takes so long.
@@ -60,15 +58,17 @@ double limit_of(ObjectiveKind kind, std::int64_t gpus, double best) {
 
 class SizeScan {
  public:
-  SizeScan(const GpuRange& range, const Objective& objective, const QuestionOfSize& question_of,
+  SizeScan(const GpuRange& range, const Objective& objective, const std::vector<QuestionOfSize>& questions,
            const SearchOptions& options)
-      : range_(range), objective_(objective), question_of_(question_of), options_(options) {}
+      : range_(range), objective_(objective), questions_(questions), options_(options) {}
 
   SizeSearch run(const Question& largest) {
     const std::vector<std::int64_t> legal = legal_sizes(range_, largest, options_.watch);
     SizeCensus& census = found_.census;
-    census.sizes = range_.count();
-    if (!stopped(options_.watch)) census.illegal = census.sizes - static_cast<std::int64_t>(legal.size());
+    const auto precisions = static_cast<std::int64_t>(questions_.size());
+    census.sizes = precisions * range_.count();
+    if (!stopped(options_.watch))
+      census.illegal = census.sizes - precisions * static_cast<std::int64_t>(legal.size());
     if (objective_.deadline && objective_.budget)
       in_time_ = objective_.deadline->raw() * d(largest.workload.sequence) / objective_.budget->raw();
     bound(legal);
@@ -83,19 +83,20 @@ class SizeScan {
   struct Candidate {
     double rank = 0;  // nothing on the size is better
     std::int64_t gpus = 0;
+    const QuestionOfSize* question = nullptr;
   };
 
   void bound(const std::vector<std::int64_t>& legal) {
     WatchedItems sizes(options_.watch, "bounds of sizes", static_cast<std::int64_t>(legal.size()));
     for (const std::int64_t gpus : legal) {
       if (!sizes.next()) return;
-      bound(gpus);
+      for (const QuestionOfSize& question_of : questions_) bound(gpus, question_of);
     }
   }
 
   /// The best ones first: what is found on them excludes the others.
   void search_candidates() {
-    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+    std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       return a.rank != b.rank ? a.rank < b.rank : a.gpus < b.gpus;
     });
     WatchedItems sizes(options_.watch, "sizes", static_cast<std::int64_t>(candidates_.size()));
@@ -103,32 +104,32 @@ class SizeScan {
       if (candidate.rank > best_rank_ * kRounding) {
         ++found_.census.excluded;
       } else if (sizes.next()) {
-        search(candidate.gpus);
+        search(candidate);
       }
     }
   }
 
-  void bound(std::int64_t gpus) {
-    const Question question = question_of_(gpus);
+  void bound(std::int64_t gpus, const QuestionOfSize& question_of) {
+    const Question question = question_of(gpus);
     const Estimator estimator(question);
     const double least = bounded_layouts(estimator, question.fixed, options_.threads).front().per_sequence;
     if (least > in_time_ * kRounding) {
       ++found_.census.excluded;
     } else {
-      candidates_.push_back({rank(objective_.kind, gpus, least), gpus});
+      candidates_.push_back({rank(objective_.kind, gpus, least), gpus, &question_of});
     }
   }
 
-  void search(std::int64_t gpus) {
-    const Question question = question_of_(gpus);
+  void search(const Candidate& candidate) {
+    const Question question = (*candidate.question)(candidate.gpus);
     const Estimator estimator(question);
-    const double limit = std::min(in_time_, limit_of(objective_.kind, gpus, best_rank_));
+    const double limit = std::min(in_time_, limit_of(objective_.kind, candidate.gpus, best_rank_));
     const SearchResult result = shardplan::search(estimator, question.fixed,
                                                   SearchOptions{.runners_up = 0,
                                                                 .slowest = limit * kRounding,
                                                                 .threads = options_.threads,
                                                                 .watch = options_.watch});
-    if (result.best) consider(gpus, *result.best);
+    if (result.best) consider(candidate.gpus, *result.best);
     if (result.stopped) return;
     const bool excluded = !result.best && limit < kNoLimit;  // by a bound after all
     ++(excluded ? found_.census.excluded : found_.census.searched);
@@ -139,6 +140,8 @@ class SizeScan {
     if (!run_totals(objective_, estimate).in_time) return;
     const double own = rank(objective_.kind, gpus, per_sequence(estimate));
     if (own > best_rank_ || (own == best_rank_ && gpus > found_.gpus)) return;
+    // Of one size, in another precision.
+    if (found_.best && gpus == found_.gpus && !better(estimate, *found_.best)) return;
     best_rank_ = own;
     found_.gpus = gpus;
     found_.best = estimate;
@@ -146,7 +149,7 @@ class SizeScan {
 
   const GpuRange& range_;
   const Objective& objective_;
-  const QuestionOfSize& question_of_;
+  const std::vector<QuestionOfSize>& questions_;
   const SearchOptions& options_;
   double in_time_ = kNoLimit;  // seconds a sequence that the deadline leaves
   double best_rank_ = kNoLimit;
@@ -169,15 +172,27 @@ std::vector<std::int64_t> legal_sizes(const GpuRange& range, const Question& que
 }
 
 SizeSearch best_size(const GpuRange& range, const Objective& objective, const Question& largest,
-                     const QuestionOfSize& question_of, const SearchOptions& options) {
-  const SizeSearch found = SizeScan(range, objective, question_of, options).run(largest);
+                     const std::vector<QuestionOfSize>& questions, const SearchOptions& options) {
+  const SizeSearch found = SizeScan(range, objective, questions, options).run(largest);
   if (found.best || !objective.deadline || found.stopped) return found;
   Objective soonest = objective;
   soonest.kind = ObjectiveKind::kStepTime;
   soonest.deadline.reset();
-  SizeSearch late = SizeScan(range, soonest, question_of, options).run(largest);
+  SizeSearch late = SizeScan(range, soonest, questions, options).run(largest);
   late.in_time = !late.best.has_value();
   return late;
+}
+
+std::vector<std::optional<Estimate>> best_of_each(const std::vector<Question>& questions,
+                                                  const SearchOptions& options) {
+  std::vector<std::optional<Estimate>> best;
+  std::optional<Plan> known;
+  for (const Question& question : questions) {
+    const Estimator estimator(question);
+    best.push_back(fastest(estimator, question.fixed, known, options.watch).best);
+    if (best.back()) known = best.back()->plan;
+  }
+  return best;
 }
 
 }  // namespace shardplan

@@ -1,6 +1,7 @@
-// The cluster size that an objective makes best, of all sizes of a range, and the best plan on it.
+// The cluster size that an objective makes best, of all sizes of a range, and the best plan on it; and the
+// best plans of one question in several precisions.
 //
-//   SizeSearch found = best_size({.least = 1, .most = 16384}, objective, largest, question_at);
+//   SizeSearch found = best_size({.least = 1, .most = 16384}, objective, largest, {question_at});
 //   found.gpus;            // 1,024
 //   found.best->plan;      // the fastest plan there
 //   found.census.excluded; // sizes on which no plan can be better, by a bound
@@ -19,7 +20,7 @@
 
 namespace shardplan {
 
-/// What became of the sizes: sizes = illegal + excluded + searched + left.
+/// What became of the sizes, each once in every precision: sizes = illegal + excluded + searched + left.
 struct SizeCensus {
   std::int64_t sizes = 0;
   std::int64_t illegal = 0;   // no plan is legal
@@ -37,10 +38,16 @@ struct SizeSearch {
   SizeCensus census;
 };
 
-/// `largest`: the question on some size of the range; only the number of GPUs differs on the others. Of the
-/// options those that say how to search count: threads and watch.
+/// `largest`: the question on some size of the range; only the number of GPUs differs on the others.
+/// `questions`: the same in each of several precisions, of which one is enough; the plans that are legal do
+/// not depend on it. Of the options those that say how to search count: threads and watch.
 SizeSearch best_size(const GpuRange& range, const Objective& objective, const Question& largest,
-                     const QuestionOfSize& question_of, const SearchOptions& options = {});
+                     const std::vector<QuestionOfSize>& questions, const SearchOptions& options = {});
+
+/// The best plan of each question; nothing where none fits. They differ in their precision alone: what a plan
+/// reaches in one excludes slower ones in the next.
+std::vector<std::optional<Estimate>> best_of_each(const std::vector<Question>& questions,
+                                                  const SearchOptions& options = {});
 
 /// The sizes of a range on which some plan is legal, increasing; where it is stopped, the first of them.
 std::vector<std::int64_t> legal_sizes(const GpuRange& range, const Question& question,

@@ -42,8 +42,12 @@ Question question(const Asked& asked) {
   layers.erase(layers.begin() + 1, layers.end() - static_cast<std::ptrdiff_t>(asked.layers - 1));
   engine.schedules = {Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
                       Schedule::kZbH1,  Schedule::kZbV,  Schedule::kDualPipe};
-  engine.shard_groups = engine.recomputed_layers = engine.recomputed_modules = engine.whole_sequences =
-      engine.uneven_ends = Source{};
+  engine.shard_groups = engine.recomputed_layers = engine.recomputed_groups = engine.recomputed_modules =
+      engine.whole_sequences = engine.uneven_ends = Source{};
+  engine.rank_orders.clear();
+  for (const char* order : {"tp-cp-dp-pp", "tp-cp-pp-dp", "cp-tp-pp-dp", "pp-dp-tp-cp"})
+    engine.rank_orders.push_back(rank_order_named(order).value());
+  q.whole_space = true;
   return q;
 }
 
@@ -85,11 +89,11 @@ struct EveryPlan {
   std::vector<Estimate> best;  // of each layout, best first
 };
 
-EveryPlan every_plan(const Estimator& estimator) {
+EveryPlan every_plan(const Estimator& estimator, const FixedAxes& fixed = {}) {
   EveryPlan every;
   PlanEvaluator judge(estimator);
   std::map<Plan, Estimate> best;
-  estimator.space().for_each({}, [&](const Plan& plan) {
+  estimator.space().for_each(fixed, [&](const Plan& plan) {
     ++every.plans;
     int stage = 0;
     Estimate e;
@@ -140,6 +144,58 @@ TEST(Search, FindsWhatASearchOfEveryPlanFinds) {
   }
 }
 
+TEST(Search, TheBestOfSeveralSchedulesIsTheBestOfEach) {
+  for (const Asked& asked : kAsked) {
+    if (asked.layers == 0) continue;
+    Question q = question(asked);
+    for (const std::vector<Schedule>& schedules :
+         {std::vector{Schedule::k1F1B, Schedule::kZbV}, std::vector{Schedule::kZbH1, Schedule::kGpipe},
+          std::vector<Schedule>{kSchedules.begin(), kSchedules.end()}}) {
+      q.framework.engine.schedules = schedules;
+      const Estimator estimator(q);
+      std::optional<Estimate> best;
+      std::int64_t plans = 0;
+      for (const Schedule schedule : schedules) {
+        FixedAxes fixed;
+        fixed.schedule = schedule;
+        const EveryPlan every = every_plan(estimator, fixed);
+        plans += every.plans;
+        if (!every.best.empty() && (!best || better(every.best.front(), *best))) best = every.best.front();
+      }
+      const SearchResult found = search(estimator, {});
+      EXPECT_EQ(found.census.considered, plans) << said(asked);
+      ASSERT_EQ(found.best.has_value(), best.has_value()) << said(asked);
+      if (best) {
+        EXPECT_EQ(canonical(found.best->plan), canonical(best->plan)) << said(asked);
+      }
+    }
+  }
+}
+
+/// Bounds on the stage of ZeRO and on the ranks that it shards over.
+std::vector<FixedAxes> state_bounds() {
+  std::vector<FixedAxes> all(4);
+  all[0].bounds_of(Degree::kZero) = {1, 2};
+  all[1].bounds_of(Degree::kShardGroup).most = 4;
+  all[2].bounds_of(Degree::kZero).least = 2;
+  all[2].bounds_of(Degree::kShardGroup) = {2, 8};
+  all[3].bounds_of(Degree::kZero).most = 0;
+  return all;
+}
+
+TEST(Search, FindsTheBestPlanWithinBounds) {
+  for (const std::size_t i : {0U, 4U, 9U, 13U}) {
+    const Question q = question(kAsked[i]);
+    const Estimator estimator(q);
+    for (const FixedAxes& fixed : state_bounds()) {
+      const EveryPlan every = every_plan(estimator, fixed);
+      const SearchResult found = search(estimator, fixed, SearchOptions{.runners_up = 3});
+      expect_first(every, found, 4, said(kAsked[i]));
+      EXPECT_EQ(found.census.considered, every.plans) << said(kAsked[i]);
+    }
+  }
+}
+
 TEST(Search, IsTheSameOnAnyNumberOfThreads) {
   for (const Asked& asked : kAsked) {
     const Question q = question(asked);
@@ -157,6 +213,7 @@ TEST(Search, IsTheSameOnAnyNumberOfThreads) {
         EXPECT_EQ(several.runners_up[i].plan, one.runners_up[i].plan) << said(asked);
       EXPECT_EQ(several.census.slower, one.census.slower) << said(asked);
       EXPECT_EQ(several.census.larger, one.census.larger) << said(asked);
+      EXPECT_EQ(several.census.alike, one.census.alike) << said(asked);
       EXPECT_EQ(several.census.rejected, one.census.rejected) << said(asked);
       ASSERT_EQ(several.census.nearest_miss.has_value(), one.census.nearest_miss.has_value());
       if (one.census.nearest_miss) {
@@ -241,7 +298,9 @@ TEST(Search, NoBoundIsAboveAPlanItSpeaksFor) {
         ASSERT_LE(judge.least_step_of_layers(plan).raw() + judge.least_replicas(plan).raw(), step)
             << canonical(plan);
         Plan more = plan;
-        more.recompute = Recompute::kFull;
+        more.recompute = plans.layers_in_groups
+                             ? Recompute::uniform(static_cast<std::int32_t>(q.model.layers.size()))
+                             : Recompute::kFull;
         ASSERT_LE(judge.least_memory_of_dealings(more).raw(), total) << canonical(plan);
         if (!in_part) continue;
         more.recompute = Recompute::block(plan.recompute.layers + 1);
@@ -290,18 +349,56 @@ int offloads(const Question& q, int zero, int replicas) {
   return ways * 2;  // each with the activations and without
 }
 
+/// The ranks that some axes number together with the first rank of the others, in increasing order.
+std::vector<std::int64_t> ranks_of_axes(const Plan& p, const std::set<RankAxis>& axes) {
+  std::vector<std::int64_t> ranks{0};
+  std::int64_t inside = 1;
+  for (const RankAxis axis : p.rank_order.axes()) {
+    const std::size_t known = ranks.size();
+    for (std::int64_t i = 1; i < degree_of(p, axis) && axes.count(axis) > 0; ++i)
+      for (std::size_t k = 0; k < known; ++k) ranks.push_back(ranks[k] + i * inside);
+    inside *= degree_of(p, axis);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+/// How many of the first ranks are as far apart as the first two.
+std::int64_t row(const std::vector<std::int64_t>& ranks) {
+  std::size_t n = std::min<std::size_t>(2, ranks.size());
+  while (n < ranks.size() && ranks[n] - ranks[n - 1] == ranks[1] - ranks[0]) ++n;
+  return static_cast<std::int64_t>(n);
+}
+
+std::vector<std::int64_t> every_nth(const std::vector<std::int64_t>& ranks, std::size_t n) {
+  std::vector<std::int64_t> found;
+  for (std::size_t i = 0; i < ranks.size(); i += n) found.push_back(ranks[i]);
+  return found;
+}
+
+bool fits_rows(const std::vector<std::int64_t>& ranks, std::int64_t group) {
+  return row(ranks) % group == 0 || group % row(ranks) == 0;
+}
+
 /// Ways to share state over the replicas, and to keep it.
-std::int64_t states(const Question& q, Plan p) {
+std::int64_t states(const Question& q, const FixedAxes& fixed, Plan p) {
+  const std::set<RankAxis> stage{RankAxis::kTp, RankAxis::kCp, RankAxis::kDp};
+  const auto dense = ranks_of_axes(p, {RankAxis::kCp, RankAxis::kDp});
+  const auto same_experts = every_nth(ranks_of_axes(p, stage), static_cast<std::size_t>(p.ep * p.etp));
   const Framework& f = q.framework;
   const int replicas = p.dp * p.cp, expert_replicas = replicas * p.tp / (p.ep * p.etp);
   std::int64_t count = 0;
   for (int zero = 0; zero < 4; ++zero) {
     if (!f.zero[static_cast<std::size_t>(zero)].allowed || (zero > 0 && replicas == 1)) continue;
-    count += offloads(q, zero, replicas);
+    if (!fixed.bounds_of(Degree::kZero).hold(zero)) continue;
+    const DegreeBounds& ranks = fixed.bounds_of(Degree::kShardGroup);
+    if (ranks.hold(zero == 0 ? 1 : replicas)) count += offloads(q, zero, replicas);
     if (zero == 0 || !f.engine.shard_groups || zero < f.engine.shard_groups_from) continue;
     p.zero_stage = static_cast<std::int8_t>(zero);
     for (p.shard_group = 2; p.shard_group < replicas; ++p.shard_group)
-      if (replicas % p.shard_group == 0 && expert_replicas % expert_shard_group(p).count == 0)
+      if (const int experts = std::max(1, p.shard_group * p.tp / (p.ep * p.etp));
+          ranks.hold(p.shard_group) && replicas % p.shard_group == 0 && expert_replicas % experts == 0 &&
+          fits_rows(dense, p.shard_group) && fits_rows(same_experts, experts))
         count += offloads(q, zero, replicas);
   }
   return count;
@@ -309,7 +406,7 @@ std::int64_t states(const Question& q, Plan p) {
 
 /// Sets of a layer's parts that are run again, the empty one among them, and all of the layer.
 std::int64_t recomputations(const Question& q, const Shape& m) {
-  if (!q.framework.engine.recomputed_modules) return 3;
+  if (!q.whole_space || !q.framework.engine.recomputed_modules) return 3;
   int parts = 2;  // core attention, norms
   if (m.latent) ++parts;
   if (m.width > 0) ++parts;
@@ -326,7 +423,7 @@ std::set<std::vector<int>> dealings(const Question& q, const Shape& m, int chunk
     for (int i = 0; i < m.layers % chunks; ++i) ++chunk[static_cast<std::size_t>(i)];
     ways.insert(chunk);
   }
-  if (!q.framework.engine.uneven_ends || chunks == 1) return ways;
+  if (!q.whole_space || !q.framework.engine.uneven_ends || chunks == 1) return ways;
   for (int first = 1; first < m.layers; ++first) {
     for (int last = 1; first + last <= m.layers; ++last) {
       const int rest = m.layers - first - last, between = chunks - 2;
@@ -360,7 +457,9 @@ std::int64_t pipelines(const Question& q, const Shape& m, const Plan& p) {
         if (chunks > m.layers) continue;
         for (const auto& dealt : dealings(q, m, chunks, chunks == p.pp || m.layers % chunks == 0)) {
           const int largest = *std::max_element(dealt.begin(), dealt.end());
-          count += whole + (q.framework.engine.recomputed_layers ? largest - 1 : 0);
+          const bool in_groups = q.whole_space && q.framework.engine.recomputed_groups;
+          count += whole + (q.framework.engine.recomputed_layers ? largest - 1 : 0) +
+                   (in_groups ? largest - 1 : 0);
         }
       }
     }
@@ -368,21 +467,45 @@ std::int64_t pipelines(const Question& q, const Shape& m, const Plan& p) {
   return count;
 }
 
+/// Plans of a split of the ranks, over the orders that number them differently.
+std::int64_t with_orders(const Question& q, const FixedAxes& fixed, const Shape& m, Plan p) {
+  const std::set<RankAxis> stage{RankAxis::kTp, RankAxis::kCp, RankAxis::kDp};
+  if (!q.whole_space) return states(q, fixed, p) * pipelines(q, m, p);
+  std::int64_t count = 0;
+  std::set<std::vector<std::vector<std::int64_t>>> seen;
+  for (const RankOrder order : q.framework.engine.rank_orders) {
+    p.rank_order = order;
+    std::vector<std::vector<std::int64_t>> groups;
+    for (const RankAxis axis : {RankAxis::kTp, RankAxis::kCp, RankAxis::kDp, RankAxis::kPp})
+      groups.push_back(ranks_of_axes(p, {axis}));
+    if (!seen.insert(groups).second) continue;
+    const int experts = p.ep * p.etp;
+    const bool pipeline_inside = p.pp > 1 && order.axes().back() != RankAxis::kPp;
+    if (q.framework.engine.rank_orders_same_replicas && pipeline_inside &&
+        (m.experts > 0 ? experts != p.tp * p.cp : p.cp > 1))
+      continue;
+    if (!order.usual() && experts > 1 && row(ranks_of_axes(p, stage)) % experts != 0) continue;
+    if (!order.usual() && p.etp > 1 && groups.front()[1] != 1) continue;
+    count += states(q, fixed, p) * pipelines(q, m, p);
+  }
+  return count;
+}
+
 /// Plans of a split of the ranks, over all ways to divide the experts.
-std::int64_t with_experts(const Question& q, const Shape& m, Plan p) {
+std::int64_t with_experts(const Question& q, const FixedAxes& fixed, const Shape& m, Plan p) {
   std::int64_t count = 0;
   for (p.ep = 1; p.ep <= std::max(1, m.experts); ++p.ep) {
     if (m.experts > 0 && m.experts % p.ep != 0) continue;
     for (p.etp = 1; p.etp <= p.tp; ++p.etp) {
       if (p.etp != 1 && (p.etp != p.tp || m.experts == 0 || m.expert_width % p.etp != 0)) continue;
       if (p.dp * p.cp * p.tp % (p.ep * p.etp) != 0) continue;
-      count += states(q, p) * pipelines(q, m, p);
+      count += with_orders(q, fixed, m, p);
     }
   }
   return count;
 }
 
-std::int64_t enumerated(const Question& q) {
+std::int64_t enumerated(const Question& q, const FixedAxes& fixed = {}) {
   const Shape m = shape_of(q.model);
   const int gpus = static_cast<int>(q.cluster.gpus), sequence = static_cast<int>(q.workload.sequence);
   std::int64_t count = 0;
@@ -396,11 +519,11 @@ std::int64_t enumerated(const Question& q) {
       if (p.cp > 1 && sequence % (2 * p.cp) != 0) continue;
       // With tensor parallelism the sequence is shared too, or not where that may be left.
       int ways = p.tp == 1 || sequence % (p.cp * p.tp) == 0 ? 1 : 0;
-      if (p.tp > 1 && m.experts == 0 && q.framework.engine.whole_sequences) ++ways;
+      if (p.tp > 1 && m.experts == 0 && q.whole_space && q.framework.engine.whole_sequences) ++ways;
       for (p.pp = 1; p.pp * p.cp * p.tp <= gpus && p.pp <= m.layers; ++p.pp) {
         if (gpus % (p.tp * p.cp * p.pp) != 0) continue;
         p.dp = gpus / (p.tp * p.cp * p.pp);
-        count += ways * with_experts(q, m, p);
+        count += ways * with_experts(q, fixed, m, p);
       }
     }
   }
@@ -412,6 +535,8 @@ TEST(Search, CountsThePlansThatTheRulesAllow) {
     const Question q = question(asked);
     const Estimator estimator(q);
     EXPECT_EQ(estimator.space().count({}), enumerated(q)) << said(asked);
+    for (const FixedAxes& fixed : state_bounds())
+      EXPECT_EQ(estimator.space().count(fixed), enumerated(q, fixed)) << said(asked);
   }
 }
 

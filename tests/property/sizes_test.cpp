@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -96,7 +97,7 @@ TEST(Sizes, TheBestIsThatOfEverySize) {
     const std::vector<Estimate> all = best_of_each(asked, question);
     for (int kind = 0; kind < kObjectiveKindCount; ++kind) {
       const Objective o = objective(static_cast<ObjectiveKind>(kind));
-      const SizeSearch found = best_size(*question.sizes, o, question.question, sizes_of(spec));
+      const SizeSearch found = best_size(*question.sizes, o, question.question, {sizes_of(spec)});
       const SizeCensus& c = found.census;
       EXPECT_EQ(c.sizes, question.sizes->count()) << said(asked);
       EXPECT_EQ(c.sizes, c.illegal + c.excluded + c.searched) << said(asked) << ", " << name(o.kind);
@@ -115,10 +116,87 @@ TEST(Sizes, ADeadlineThatNoSizeMeetsLeavesTheSoonest) {
   const PlanQuestion question = build_plan_question(spec, catalog()).value();
   Objective o = objective(ObjectiveKind::kCost);
   o.deadline = seconds(60);
-  const SizeSearch found = best_size(*question.sizes, o, question.question, sizes_of(spec));
+  const SizeSearch found = best_size(*question.sizes, o, question.question, {sizes_of(spec)});
   EXPECT_FALSE(found.in_time);
   const auto all = best_of_each(kAsked.front(), question);
   EXPECT_EQ(found.gpus, best_by(objective(ObjectiveKind::kStepTime), all)->plan.gpus());
+}
+
+/// The question in each of its precisions that is possible.
+std::vector<PlanSpec> precisions_of(const PlanSpec& spec, const PlanQuestion& question) {
+  std::vector<PlanSpec> specs;
+  for (const AskedPrecision& p : question.precisions) {
+    if (p.impossible.empty()) specs.push_back(in_precision(spec, p.name));
+  }
+  return specs;
+}
+
+// A device that has them all, one that has some; nothing fits on some sizes.
+const std::vector<std::pair<Asked, const char*>> kInPrecisions{
+    {{"llama3-8b", "h100-sxm", "1:12", "4096", "24", "megatron"}, "any"},
+    {{"llama3-70b", "b200", "8:24:8", "4096", "48", "megatron"}, "bf16,mxfp8,nvfp4"},
+    {{"llama3-70b", "h100-sxm", "8:24:8", "4096", "48", "generic"}, "fp8,bf16"},
+    {{"gpt-oss-120b", "h100-sxm", "8:16:4", "4096", "16", "generic"}, "fp8,bf16"},
+};
+
+TEST(Sizes, TheBestInSeveralPrecisionsIsThatOfEachOfThem) {
+  for (const auto& [asked, precisions] : kInPrecisions) {
+    PlanSpec spec = spec_of(asked);
+    spec.question.precision = precisions;
+    const PlanQuestion question = build_plan_question(spec, catalog()).value();
+    std::vector<QuestionOfSize> questions;
+    for (const PlanSpec& one : precisions_of(spec, question)) questions.push_back(sizes_of(one));
+    ASSERT_GT(questions.size(), 1U);
+    for (int kind = 0; kind < kObjectiveKindCount; ++kind) {
+      const Objective o = objective(static_cast<ObjectiveKind>(kind));
+      const SizeSearch found = best_size(*question.sizes, o, question.question, questions);
+      const SizeCensus& c = found.census;
+      EXPECT_EQ(c.sizes, static_cast<std::int64_t>(questions.size()) * question.sizes->count());
+      EXPECT_EQ(c.sizes, c.illegal + c.excluded + c.searched) << said(asked) << ", " << name(o.kind);
+      double best = std::numeric_limits<double>::infinity();
+      bool fits = false;
+      for (const QuestionOfSize& one : questions) {
+        const SizeSearch alone = best_size(*question.sizes, o, question.question, {one});
+        fits = fits || alone.best;
+        if (alone.best && alone.in_time) best = std::min(best, badness(o, *alone.best));
+      }
+      ASSERT_EQ(found.best.has_value(), fits) << said(asked);
+      EXPECT_EQ(found.best && found.in_time, !std::isinf(best)) << said(asked) << ", " << name(o.kind);
+      if (std::isinf(best)) continue;
+      EXPECT_NEAR(badness(o, *found.best), best, 1e-12 * std::abs(best))
+          << said(asked) << ", " << name(o.kind);
+    }
+  }
+}
+
+TEST(Sizes, TheBestOfEachPrecisionIsThatOfEveryPlan) {
+  for (const auto& [asked, precisions] : kInPrecisions) {
+    Asked one_size = asked;
+    one_size.gpus = "8";
+    PlanSpec spec = spec_of(one_size);
+    spec.question.precision = precisions;
+    spec.question.schedule = "1f1b,zb-v";
+    const PlanQuestion asked_of_all = build_plan_question(spec, catalog()).value();
+    std::vector<Question> questions;
+    for (const AskedPrecision& p : asked_of_all.precisions) {
+      if (p.impossible.empty()) questions.push_back(p.of_size(8));
+    }
+    const auto found = best_of_each(questions);
+    ASSERT_EQ(found.size(), questions.size());
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+      const Estimator estimator(questions[i]);
+      std::optional<Estimate> best;
+      estimator.space().for_each(questions[i].fixed, [&](const Plan& plan) {
+        const Outcome outcome = estimator.estimate(plan);
+        const Estimate* e = std::get_if<Estimate>(&outcome);
+        if (e != nullptr && (!best || better(*e, *best))) best = *e;
+      });
+      ASSERT_EQ(found[i].has_value(), best.has_value()) << said(one_size);
+      if (!best) continue;
+      EXPECT_EQ(canonical(found[i]->plan), canonical(best->plan)) << said(one_size);
+      EXPECT_EQ(found[i]->step, best->step) << said(one_size);
+    }
+  }
 }
 
 TEST(Sizes, MoreGpusToChooseFromNeverTakeLonger) {
@@ -126,7 +204,7 @@ TEST(Sizes, MoreGpusToChooseFromNeverTakeLonger) {
   const PlanQuestion question = build_plan_question(spec, catalog()).value();
   double step = std::numeric_limits<double>::infinity();
   for (std::int64_t most = 1; most <= question.sizes->most; ++most) {
-    const SizeSearch found = best_size({1, most, 1}, {}, question.question, sizes_of(spec));
+    const SizeSearch found = best_size({1, most, 1}, {}, question.question, {sizes_of(spec)});
     if (!found.best) continue;
     EXPECT_LE(found.best->step.raw(), step) << most;
     step = found.best->step.raw();
@@ -150,13 +228,14 @@ TEST(Sizes, StoppedItHasTheBestOfThoseThatWereSearched) {
     const int legal = static_cast<int>(legal_sizes(*question.sizes, question.question).size());
     for (int kind = 0; kind < kObjectiveKindCount; ++kind) {
       const Objective o = objective(static_cast<ObjectiveKind>(kind));
-      const SizeSearch whole = best_size(*question.sizes, o, question.question, sizes_of(spec));
+      const SizeSearch whole = best_size(*question.sizes, o, question.question, {sizes_of(spec)});
       EXPECT_FALSE(whole.stopped);
       EXPECT_EQ(whole.census.left, 0);
       if (whole.census.searched < 2 || !whole.in_time) continue;
       SearchWatch watch;  // as many calls for the bounds, then one for each size that is searched
-      const SizeSearch part = best_size(*question.sizes, o, question.question,
-                                        stopping_at(legal + 2, spec, watch), SearchOptions{.watch = &watch});
+      const SizeSearch part =
+          best_size(*question.sizes, o, question.question, {stopping_at(legal + 2, spec, watch)},
+                    SearchOptions{.watch = &watch});
       const SizeCensus& c = part.census;
       EXPECT_TRUE(part.stopped) << said(asked) << ", " << name(o.kind);
       EXPECT_LE(c.searched, 1) << said(asked) << ", " << name(o.kind);  // none where a bound excludes it yet
@@ -174,7 +253,7 @@ TEST(Sizes, StoppedAtItsBoundsItHasNoPlanAndSaysOfNoSizeThatNothingFits) {
   const PlanSpec spec = spec_of(kAsked.front());
   const PlanQuestion question = build_plan_question(spec, catalog()).value();
   SearchWatch watch;
-  const SizeSearch found = best_size(*question.sizes, {}, question.question, stopping_at(2, spec, watch),
+  const SizeSearch found = best_size(*question.sizes, {}, question.question, {stopping_at(2, spec, watch)},
                                      SearchOptions{.watch = &watch});
   EXPECT_TRUE(found.stopped);
   EXPECT_FALSE(found.best);
@@ -220,7 +299,7 @@ TEST(ParetoFront, StoppedItHasThoseOfTheSizesBefore) {
   const PlanQuestion question = build_plan_question(spec, catalog()).value();
   SearchWatch watch;
   const ParetoFront part = pareto_front({1, 8, 1}, question.question, stopping_at(4, spec, watch), &watch);
-  const ParetoFront whole = pareto_front({1, 8, 1}, question.question, sizes_of(spec));
+  const ParetoFront whole = pareto_front({1, 8, 1}, question.question, {sizes_of(spec)});
   EXPECT_TRUE(part.stopped);
   EXPECT_FALSE(whole.stopped);
   ASSERT_FALSE(part.plans.empty());
