@@ -190,7 +190,8 @@ void set_degree(Plan& plan, Degree degree, std::int32_t value) {
 
 std::string words(Degree degree, const DegreeBounds& bounds) {
   const std::int32_t least = std::max(bounds.least, lowest(degree));
-  const std::string from = std::to_string(least), to = std::to_string(bounds.most);
+  const std::string from = std::to_string(least);
+  std::string to = std::to_string(bounds.most);
   if (bounds.most == DegreeBounds{}.most) return "at least " + from;
   if (least == bounds.most) return to;
   return least == lowest(degree) ? "at most " + to : "from " + from + " to " + to;

@@ -150,7 +150,7 @@ void Estimator::add_data_parallel(const Plan& plan, const ReplicaTraffic<N>& tra
                        double count) {
     const Ratio<N> repeat = leaf<N>("times in a step", count, "plan");
     const Seconds<N> total = cost.cost.total();
-    const Seconds<N> window = pass * leaf<N>("share of the pass it may run under", share.value, share.source);
+    Seconds<N> window = pass * leaf<N>("share of the pass it may run under", share.value, share.source);
     const Seconds<N> exposed = call<ExposedTime>(ExposedTime::In<N>{total, window, contention<N>()});
     entry.time += total * repeat;
     entry.hidden += (total - exposed) * repeat;

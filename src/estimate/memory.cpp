@@ -37,7 +37,7 @@ Ratio<N> Estimator::routed_tokens(const Plan& plan) const {
 
 template <class N>
 Ratio<N> Estimator::expert_rows_of_token(const LayerOps& ops) const {
-  const Ratio<N> balanced = leaf<N>("experts a token", ops.top_k, model_source_);
+  Ratio<N> balanced = leaf<N>("experts a token", ops.top_k, model_source_);
   const double load = question_.workload.expert_load;
   if (load == 1) return balanced;
   return named("rows of a token on the fullest rank",

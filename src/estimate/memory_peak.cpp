@@ -351,7 +351,7 @@ Bytes<N> Estimator::stage_buffers(const Plan& plan, int stage) const {
 /// Buffers of one micro-batch, on every stage.
 template <class N>
 Bytes<N> Estimator::micro_batch_buffers(const Plan& plan) const {
-  const Bytes<N> batch = call<BatchBuffers>(BatchBuffers::In<N>{
+  Bytes<N> batch = call<BatchBuffers>(BatchBuffers::In<N>{
       leaf<N>("sequence", d(question_.workload.sequence), "workload"),
       degree<N>("micro-batch", plan.micro_batch),
       leaf<N>("attention masks", question_.workload.kernels.attention_mask ? 1 : 0, "workload")});

@@ -16,6 +16,7 @@ constexpr std::array kDegrees{Degree::kDp,         Degree::kTp,        Degree::k
 
 std::vector<std::string> degree_names() {
   std::vector<std::string> names;
+  names.reserve(kDegrees.size());
   for (const Degree degree : kDegrees) names.emplace_back(name(degree));
   return names;
 }
@@ -171,6 +172,7 @@ std::optional<Error> take_fixed(const std::optional<std::string>& text, Question
         std::find_if(kFixable.begin(), kFixable.end(), [&](const Fixable& f) { return f.name == axis; });
     if (found == kFixable.end()) {
       std::vector<std::string> names;
+      names.reserve(kFixable.size());
       for (const Fixable& f : kFixable) names.emplace_back(f.name);
       return Error{"unknown_name", quoted_flag_text(axis) + " is no axis of a plan", kFix,
                    "one of " + joined(names), nearest_name(axis, names)};

@@ -17,6 +17,7 @@ std::vector<QuestionOfSize> possible_questions(const PlanQuestion& asked) {
 void take_best_precision(const PlanQuestion& asked, const std::vector<QuestionOfSize>& questions,
                          const SearchOptions& options, SizeChoice& choice) {
   std::vector<Question> of_size;
+  of_size.reserve(questions.size());
   for (const QuestionOfSize& question_of : questions)
     of_size.push_back(question_of(choice.question.cluster.gpus));
   const auto plans = best_of_each(of_size, options);

@@ -117,7 +117,7 @@ std::string time_words(const RunAnswer& run) {
 
 std::string sizes_words(const SizesAnswer& sizes) {
   const SizeCensus& c = sizes.search.census;
-  const std::int64_t n = sizes.range.count(), precisions = c.sizes / n;
+  const std::int64_t n = sizes.range.count(), precisions = n > 0 ? c.sizes / n : 0;
   std::string text = count(n) + (n == 1 ? " size" : " sizes") + ", " + range_words(sizes.range) +
                      (precisions > 1 ? ", each in " + count(precisions) + " precisions" : "") + ": " +
                      count(c.searched) + " searched";

@@ -101,15 +101,54 @@ double reached(const Estimator& estimator, const std::optional<Plan>& known) {
   return std::numeric_limits<double>::infinity();
 }
 
+/// Bounds layouts that differ in the order of their ranks alone, from the first one on. One for each thread.
+struct LayoutBounds {
+  LayoutBounds(const Estimator& estimator, const FixedAxes& told, const std::vector<Plan>& all,
+               const std::vector<char>& placed_as_others)
+      : judge(std::make_unique<PlanEvaluator>(estimator)),
+        fixed(&told),
+        layouts(&all),
+        alike(&placed_as_others) {}
+  std::unique_ptr<PlanEvaluator> judge;
+  const FixedAxes* fixed;
+  const std::vector<Plan>* layouts;
+  const std::vector<char>* alike;
+  std::vector<BoundedLayout> found;
+
+  void operator()(std::size_t first) {
+    const Space& space = judge->estimator().space();
+    // The order of the ranks decides which states are legal, and nothing else of what a layout can have.
+    LayoutPlans plans;
+    for (std::size_t i = first; i < layouts->size() && same_but_order((*layouts)[first], (*layouts)[i]);
+         ++i) {
+      const Plan& layout = (*layouts)[i];
+      if (plans.pipelines.empty()) {
+        plans = space.plans_of(layout, *fixed);
+      } else {
+        plans.states = space.states_of(layout, *fixed);
+      }
+      if (plans.pipelines.empty() || plans.states.empty()) continue;
+      double least = std::numeric_limits<double>::infinity();
+      for (const auto& pipelines : plans.pipelines) {
+        if ((*alike)[i] != 0) break;
+        Plan plan = pipelines.front().plan;
+        plan.rank_order = layout.rank_order;
+        least = std::min(least, judge->least_step_of_micro_batch(plan).raw() / sequences(plan));
+      }
+      found.push_back({least, layout, plans.count(), (*alike)[i] != 0});
+    }
+  }
+};
+
 void complete(const Estimator& estimator, const Ranking& ranking, SearchResult& result) {
   for (const Ranked& ranked : ranking.best()) {
     int stage = 0;
     const MemoryBreakdown<> memory = estimator.fullest_memory<double>(ranked.plan, stage);
-    Estimate estimate = estimator.complete(ranked.plan, memory, stage);
+    const Estimate estimate = estimator.complete(ranked.plan, memory, stage);
     if (!result.best) {
-      result.best = std::move(estimate);
+      result.best = estimate;
     } else {
-      result.runners_up.push_back(std::move(estimate));
+      result.runners_up.push_back(estimate);
     }
   }
 }
@@ -129,43 +168,12 @@ std::vector<BoundedLayout> bounded_layouts(const Estimator& estimator, const Fix
   std::vector<std::size_t> firsts;
   for (std::size_t i = 0; i < layouts.size(); ++i)
     if (i == 0 || !same_but_order(layouts[i - 1], layouts[i])) firsts.push_back(i);
-  struct Bounds {
-    std::unique_ptr<PlanEvaluator> judge;
-    std::vector<BoundedLayout> found;
-    const FixedAxes* fixed;
-    const std::vector<Plan>* layouts;
-    const std::vector<char>* alike;
-
-    void operator()(std::size_t first) {
-      const Space& space = judge->estimator().space();
-      // The order of the ranks decides which states are legal, and nothing else of what a layout can have.
-      LayoutPlans plans;
-      for (std::size_t i = first; i < layouts->size() && same_but_order((*layouts)[first], (*layouts)[i]);
-           ++i) {
-        const Plan& layout = (*layouts)[i];
-        if (plans.pipelines.empty()) {
-          plans = space.plans_of(layout, *fixed);
-        } else {
-          plans.states = space.states_of(layout, *fixed);
-        }
-        if (plans.pipelines.empty() || plans.states.empty()) continue;
-        double least = std::numeric_limits<double>::infinity();
-        for (const auto& pipelines : plans.pipelines) {
-          if ((*alike)[i] != 0) break;
-          Plan plan = pipelines.front().plan;
-          plan.rank_order = layout.rank_order;
-          least = std::min(least, judge->least_step_of_micro_batch(plan).raw() / sequences(plan));
-        }
-        found.push_back({least, layout, plans.count(), (*alike)[i] != 0});
-      }
-    }
-  };
-  std::vector<Bounds> parts;
+  std::vector<LayoutBounds> parts;
   for (std::size_t i = threads_for(firsts.size(), threads); i > 0; --i)
-    parts.push_back({std::make_unique<PlanEvaluator>(estimator), {}, &fixed, &layouts, &alike});
+    parts.emplace_back(estimator, fixed, layouts, alike);
   share_out(parts, firsts, 0, firsts.size());
   std::vector<BoundedLayout> all;
-  for (const Bounds& part : parts) all.insert(all.end(), part.found.begin(), part.found.end());
+  for (const LayoutBounds& part : parts) all.insert(all.end(), part.found.begin(), part.found.end());
   std::sort(all.begin(), all.end(), [](const BoundedLayout& a, const BoundedLayout& b) {
     return a.per_sequence != b.per_sequence ? a.per_sequence < b.per_sequence : a.layout < b.layout;
   });
