@@ -297,6 +297,7 @@ struct LibraryWorkspaces {
 
 void read_quantized(const JsonNode& node, const Sources& sources, Framework::Buffers& buffers) {
   std::vector<const char*> names;
+  names.reserve(kPrecisionRecipeCount);
   for (int i = 0; i < kPrecisionRecipeCount; ++i) names.push_back(name(static_cast<PrecisionRecipe>(i)));
   node.allow_only(names);
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -185,9 +185,9 @@ std::shared_ptr<const CollectiveSystem> collective_system(const Catalog& catalog
 
 Cluster calibrated(const Cluster& cluster, const Calibration& calibration) {
   Cluster result = cluster;
-  for (std::size_t i = 0; i < result.tiers.size(); ++i) {
-    result.tiers[i].bandwidth.value = calibration.bandwidth * result.tiers[i].bandwidth.value;
-    result.tiers[i].latency.value = calibration.hop * result.tiers[i].latency.value;
+  for (Tier& tier : result.tiers) {
+    tier.bandwidth.value = calibration.bandwidth * tier.bandwidth.value;
+    tier.latency.value = calibration.hop * tier.latency.value;
   }
   if (!cluster.collectives) return result;
   CollectiveSystem system = *cluster.collectives;

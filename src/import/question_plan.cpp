@@ -70,6 +70,7 @@ std::vector<Schedule> read_schedules(FlagReader& flags) {
     const auto schedule = schedule_named(key);
     if (!schedule) {
       std::vector<std::string> names;
+      names.reserve(kSchedules.size());
       for (const Schedule s : kSchedules) names.emplace_back(name(s));
       flags.fail(&Spec::schedule, "unknown_name", quoted_flag_text(key) + " is not one of its values",
                  one_of_schedules(), nearest_name(key, names));
