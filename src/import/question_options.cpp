@@ -19,7 +19,7 @@ constexpr const char* kModules =
 std::string wrong_name(const std::string& list, const std::vector<std::string>& known) {
   for (std::size_t from = 0; from <= list.size();) {
     const std::size_t comma = std::min(list.find(',', from), list.size());
-    const std::string one = list.substr(from, comma - from);
+    std::string one = list.substr(from, comma - from);
     if (std::none_of(known.begin(), known.end(), [&](const std::string& k) { return name_key(k) == one; }))
       return one;
     from = comma + 1;
@@ -161,6 +161,7 @@ std::optional<std::uint8_t> read_offload(FlagReader& flags) {
   }
   if (named) return named;
   std::vector<std::string> names;
+  names.reserve(kOffloadCount);
   for (int i = 0; i < kOffloadCount; ++i) names.emplace_back(name(static_cast<Offload>(1 << i)));
   const std::string wrong = wrong_name(key, names);
   flags.fail(&Spec::offload, "unknown_name", quoted_flag_text(wrong) + " cannot be offloaded",
