@@ -34,7 +34,7 @@ RunProfile run_profile(const Question& q, const Plan& plan) {
                             [](const Layer& l) { return std::holds_alternative<MoeMlp>(l.mlp); });
   run.parameters = state_parameters(q.model);
   run.gpus = static_cast<double>(plan.gpus());
-  const std::int64_t batch = std::int64_t{plan.dp} * plan.micro_batch * plan.grad_accumulation;
+  const std::int64_t batch = plan.sequences();
   run.tokens_per_gpu = static_cast<double>(batch * q.workload.sequence) / run.gpus;
   return run;
 }

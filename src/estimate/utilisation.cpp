@@ -31,8 +31,7 @@ Estimator::TokenWork Estimator::token_work() const {
 }
 
 double Estimator::step_tokens(const Plan& plan) const {
-  return d(std::int64_t{plan.dp} * plan.micro_batch * plan.grad_accumulation) *
-         d(question_.workload.sequence);
+  return d(plan.sequences()) * d(question_.workload.sequence);
 }
 
 double Estimator::recomputed_flops_per_token(const Plan& plan, double matmul, double attention) const {

@@ -232,7 +232,7 @@ bool Space::experts_allow(const Plan& p) const {
 
 bool Space::batch_allows(const Plan& p) const {
   const std::int64_t batch = question_.workload.global_batch;
-  return batch == 0 || std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation == batch;
+  return batch == 0 || p.sequences() == batch;
 }
 
 bool Space::state_allowed(const Plan& p) const {

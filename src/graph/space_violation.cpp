@@ -118,7 +118,7 @@ std::optional<Violation> Space::violation(const Plan& p) const {
       set(p.ep, experts_, expert_rule(p, experts_));
       break;
     case Constraint::kBatch:
-      set(std::int64_t{p.dp} * p.micro_batch * p.grad_accumulation, batch,
+      set(p.sequences(), batch,
           "dp " + num(p.dp) + " x micro-batch " + num(p.micro_batch) + " x " + num(p.grad_accumulation) +
               " micro-batches is not the global batch of " + num(batch) + " sequences");
       break;

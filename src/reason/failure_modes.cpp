@@ -53,8 +53,7 @@ std::string bubble_text(const Case& c) {
 }
 
 double batch_tokens(const Case& c) {
-  return static_cast<double>(c.plan().dp) * c.plan().micro_batch * c.plan().grad_accumulation *
-         static_cast<double>(c.question().workload.sequence);
+  return static_cast<double>(c.plan().sequences() * c.question().workload.sequence);
 }
 bool beyond_critical(const Case& c) {
   const double critical = c.question().workload.critical_batch_tokens;

@@ -21,13 +21,14 @@ void take_best_precision(const PlanQuestion& asked, const std::vector<QuestionOf
   for (const QuestionOfSize& question_of : questions)
     of_size.push_back(question_of(choice.question.cluster.gpus));
   const auto plans = best_of_each(of_size, options);
-  std::vector<std::size_t> at;  // among the possible ones
+  if (stopped(options.watch)) return;  // what was not looked at is not what does not fit
+  std::vector<std::size_t> at;         // of each precision, how many possible ones come before it
+  std::size_t possible = 0;
   for (const AskedPrecision& p : asked.precisions) {
-    const bool possible = p.impossible.empty();
-    const std::size_t before =
-        at.empty() ? 0 : at.back() + (choice.precisions.back().impossible.empty() ? 1 : 0);
-    at.push_back(before);
-    choice.precisions.push_back({p.name, p.impossible, possible ? plans[before] : std::nullopt});
+    at.push_back(possible);
+    const bool has_question = p.impossible.empty();
+    choice.precisions.push_back({p.name, p.impossible, has_question ? plans[possible] : std::nullopt});
+    if (has_question) ++possible;
   }
   choice.question = of_size[at[choose_precision(choice.precisions)]];
   choice.question.notes.push_back(precision_note(choice.precisions));
@@ -67,9 +68,10 @@ SizeChoice choose_size(const PlanQuestion& asked, const SearchOptions& options) 
   if (asked.sizes) {
     choice.sizes = SizesAnswer{*asked.sizes,
                                best_size(*asked.sizes, asked.objective, asked.question, questions, options)};
-    if (const std::int64_t gpus = choice.sizes->search.gpus; gpus > 0) choice.question = asked.of_size(gpus);
+    const SizeSearch& found = choice.sizes->search;
+    if (found.gpus > 0) choice.question = questions[found.question](found.gpus);
   }
-  if (!asked.precisions.empty()) take_best_precision(asked, questions, options, choice);
+  if (!asked.precisions.empty() && !choice.stopped()) take_best_precision(asked, questions, options, choice);
   return choice;
 }
 

@@ -64,7 +64,7 @@ inline constexpr double kRounding = 1e-9;
 struct Standing {
   double slowest_wanted = std::numeric_limits<double>::infinity();  // seconds a sequence
   bool fits = false;                                                // some plan does
-  // Of layouts that differ in more than their degrees the best plan alone is wanted.
+  // Of layouts of the same degrees the best plan alone is wanted.
   std::vector<std::size_t> degrees;    // those of each layout, numbered
   std::vector<double> reached;         // seconds a sequence, with each
   std::optional<NearestMiss> nearest;  // as long as none does
@@ -115,7 +115,7 @@ class Judge {
   void each_micro_batch(const Plan& layout) {
     const LayoutPlans plans = estimator_->space().plans_of(layout, *fixed_);
     judge_->turn_to_layout(layout, plans.states);
-    if (!standing_->fits && !leader_) seek_near(plans);
+    if (!standing_->fits) seek_near(plans);
     // The micro-batches that could be fastest first: what they reach excludes the others.
     by_bound_.clear();
     for (const auto& pipelines : plans.pipelines)

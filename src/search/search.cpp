@@ -237,7 +237,8 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed, const Se
     // What the usual plans reach excludes most of the others from the start.
     Question usual = estimator.question();
     usual.whole_space = false;
-    const SearchResult found = search(Estimator(usual), fixed, options);
+    SearchResult found = search(Estimator(usual), fixed, options);
+    if (found.stopped) return found;
     if (found.runners_up.size() == options.runners_up && found.best) {
       const Estimate& slowest = found.runners_up.empty() ? *found.best : found.runners_up.back();
       own.slowest = std::min(own.slowest, ranked(slowest.plan, slowest.time, {}).busy * (1 + kRounding));

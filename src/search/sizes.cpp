@@ -129,14 +129,15 @@ class SizeScan {
                                                                 .slowest = limit * kRounding,
                                                                 .threads = options_.threads,
                                                                 .watch = options_.watch});
-    if (result.best) consider(candidate.gpus, *result.best);
+    if (result.best) consider(candidate, *result.best);
     if (result.stopped) return;
     const bool excluded = !result.best && limit < kNoLimit;  // by a bound after all
     ++(excluded ? found_.census.excluded : found_.census.searched);
     if (!result.best && !excluded) ++found_.census.unfit;
   }
 
-  void consider(std::int64_t gpus, const Estimate& estimate) {
+  void consider(const Candidate& candidate, const Estimate& estimate) {
+    const std::int64_t gpus = candidate.gpus;
     if (!run_totals(objective_, estimate).in_time) return;
     const double own = rank(objective_.kind, gpus, per_sequence(estimate));
     if (own > best_rank_ || (own == best_rank_ && gpus > found_.gpus)) return;
@@ -145,6 +146,7 @@ class SizeScan {
     best_rank_ = own;
     found_.gpus = gpus;
     found_.best = estimate;
+    found_.question = static_cast<std::size_t>(candidate.question - questions_.data());
   }
 
   const GpuRange& range_;

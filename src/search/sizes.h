@@ -33,6 +33,7 @@ struct SizeCensus {
 struct SizeSearch {
   std::int64_t gpus = 0;  // of the best; where there is none, the largest size with a legal plan, else 0
   std::optional<Estimate> best;  // on that size
+  std::size_t question = 0;      // of those that were asked, the one it is of
   bool in_time = true;           // false: no size meets the deadline, and the best is the fastest
   bool stopped = false;          // before its end: what it holds is of the sizes that were looked at
   SizeCensus census;
