@@ -134,10 +134,6 @@ std::optional<RankOrder> rank_order_named(std::string_view text) {
   return std::nullopt;
 }
 
-bool same_degrees(const Plan& a, const Plan& b) {
-  return a.dp == b.dp && a.tp == b.tp && a.pp == b.pp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp;
-}
-
 std::string canonical(const Plan& plan) {
   std::string text = "dp" + std::to_string(plan.dp);
   const auto axis = [&](const char* label, int degree) {
@@ -175,7 +171,7 @@ std::int32_t degree_of(const Plan& plan, Degree degree) {
   if (degree == Degree::kZero) return plan.zero_stage;
   if (degree == Degree::kShardGroup) {
     if (plan.zero_stage == 0) return 1;
-    return plan.shard_group > 0 ? plan.shard_group : plan.dp * plan.cp;
+    return plan.shard_group > 0 ? plan.shard_group : static_cast<std::int32_t>(plan.replicas());
   }
   return plan.*kPlanMembers[static_cast<std::size_t>(degree)];
 }

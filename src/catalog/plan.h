@@ -158,8 +158,9 @@ inline bool same_but_order(Plan a, const Plan& b) {
   a.rank_order = b.rank_order;
   return a == b;
 }
-/// The degrees of all axes are the same.
-bool same_degrees(const Plan& a, const Plan& b);
+/// The degrees of all axes.
+inline auto all_degrees(const Plan& p) { return std::array{p.dp, p.tp, p.pp, p.cp, p.ep, p.etp}; }
+inline bool same_degrees(const Plan& a, const Plan& b) { return all_degrees(a) == all_degrees(b); }
 
 /// The degrees that can be bounded instead of told.
 enum class Degree { kDp, kTp, kPp, kCp, kEp, kEtp, kMicroBatch, kInterleave, kZero, kShardGroup };

@@ -20,7 +20,7 @@ struct Question {
   Framework framework;
   ActivationModel activations = ActivationModel::kOps;
   FixedAxes fixed;  // what was told of the plan
-  /// Search what multiplies the plans a thousandfold for little: all that the framework's engine can do.
+  /// Search all that the framework's engine can do, not the usual plans alone.
   bool whole_space = false;
   /// Values taken because none was told: "sequence 4096". Those of the cluster and the model are among them.
   std::vector<std::string> assumed;

@@ -108,15 +108,20 @@ Estimator::StageLoad Estimator::heaviest_stage(const Plan& plan, const std::vect
   return heaviest;
 }
 
+double Estimator::trained_shard(const Plan& plan, const StageLoad& load, bool sharded) {
+  return sharded ? load.trained_dense / d(dense_shards(plan)) + load.trained_expert / d(expert_shards(plan))
+                 : load.trained_dense + load.trained_expert;
+}
+
 template <class N>
 Estimator::ReplicaTraffic<N> Estimator::replica_traffic(const Plan& plan, const StageLoad& load) const {
+  const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
   ReplicaTraffic<N> traffic;
   traffic.stage = load.stage;
-  traffic.updated = updated_parameters(plan, load);
+  traffic.updated = trained_shard(plan, load, shards.optimizer);
   traffic.optimizer = optimizer_time<N>(plan, traffic.updated);
   if (plan.schedule == Schedule::kDualPipe) traffic.twins = twin_reduction<N>(plan, load);
   if (plan.replicas() <= 1) return traffic;
-  const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
   traffic.gradient_bytes = (load.trained_dense + load.trained_expert) * reduced_gradient().value.raw();
   const bool sharded = shards.weights || shards.gradients || shards.optimizer;
   traffic.reduce = gradients_reduced<N>(plan, load, sharded);
@@ -184,28 +189,26 @@ void Estimator::add_data_parallel(const Plan& plan, const ReplicaTraffic<N>& tra
 template <class N>
 Seconds<N> Estimator::small_rings(const Plan& plan) const {
   const Timing& timing = question_.framework.timing;
-  const double owners = d(dense_shards(plan));
-  if (timing.hops_a_layer.value.raw() <= 0 || owners * plan.tp <= d(question_.cluster.tiers.front().size))
+  const Group owners = dense_shard_group(plan);
+  if (timing.hops_a_layer.value.raw() <= 0 || owners.span() <= question_.cluster.tiers.front().size)
     return {};
   return leaf<N>("a hop", timing.hop.value, timing.hop.source) *
          leaf<N>("tensors of a layer", timing.hops_a_layer.value, timing.hops_a_layer.source) *
          leaf<N>("layers of a stage", d(static_cast<std::int64_t>(question_.model.layers.size())) / plan.pp,
                  model_source_) *
-         leaf<N>("owners of a shard", owners, "placement");
+         leaf<N>("owners of a shard", d(owners.count), "placement");
 }
 
 /// DualPipe's two copies of a stage are on ranks p - 1 - 2r apart: their gradients are summed, after those of
 /// the replicas.
 template <class N>
 Seconds<N> Estimator::twin_reduction(const Plan& plan, const StageLoad& load) const {
-  const double dense = load.trained_dense, expert = load.trained_expert;
   const StateBytes& kept = question_.framework.state[static_cast<std::size_t>(question_.workload.optimizer)];
   const Framework::Sharding& shards = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)];
   const bool sharded = shards.gradients || shards.optimizer;
-  const double each =
-      sharded ? dense / d(dense_shards(plan)) + expert / d(expert_shards(plan)) : dense + expert;
-  const Bytes<N> size = leaf<N>("parameters of both stages on the rank", each, model_source_) *
-                        leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source);
+  const Bytes<N> size =
+      leaf<N>("parameters of both stages on the rank", trained_shard(plan, load, sharded), model_source_) *
+      leaf<N>("gradient bytes", kept.gradient.value, kept.gradient.source);
   return step_collective<N>(Collective::kAllReduce, size, links<N>(), question_.cluster, pipeline_pair(plan),
                             question_.cluster.device.law.collective)
       .cost.total();

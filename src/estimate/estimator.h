@@ -195,7 +195,8 @@ class Estimator {
   template <class N>
   void add_offload(const Plan& plan, const ReplicaTraffic<N>& traffic, const Seconds<N>& forward,
                    const Seconds<N>& backward, TimeBreakdown<N>& time) const;
-  double updated_parameters(const Plan& plan, const StageLoad& load) const;
+  /// Of the parameters that a rank of the stage trains, its share where they are sharded.
+  static double trained_shard(const Plan& plan, const StageLoad& load, bool sharded);
   template <class N>
   Ratio<N> padded(const Plan& plan, const Ratio<N>& parameters, std::int64_t shards) const;
   template <class N>

@@ -99,12 +99,6 @@ Bytes<> Estimator::host_need(const Plan& plan) const {
   return static_cast<double>(ranks_of_host()) * most;
 }
 
-double Estimator::updated_parameters(const Plan& plan, const StageLoad& load) const {
-  const bool sharded = question_.framework.zero[static_cast<std::size_t>(plan.zero_stage)].optimizer;
-  return sharded ? load.trained_dense / d(dense_shards(plan)) + load.trained_expert / d(expert_shards(plan))
-                 : load.trained_dense + load.trained_expert;
-}
-
 /// `forward` and `backward`: of one micro-batch on the average stage, beside which copies may run.
 template <class N>
 void Estimator::add_offload(const Plan& plan, const ReplicaTraffic<N>& traffic, const Seconds<N>& forward,

@@ -121,15 +121,25 @@ inline std::size_t hash(const Plan& p) {
 template <class Part, class Key = Plan>
 struct Last {
   Key key;
-  bool filled = false;
   std::uint32_t turns = 0;  // how often it was made
   Part part;
   /// Whether `part` has to be made for `now`.
   bool turns_to(const Key& now) {
-    if (filled && key == now) return false;
+    if (turns > 0 && key == now) return false;
     key = now;
-    ++turns;
-    return filled = true;
+    return ++turns > 0;
+  }
+};
+
+/// Where a part is, as long as it is not made anew.
+template <class Slot>
+struct Held {
+  Slot* slot = nullptr;
+  std::uint32_t turns = 0;
+  bool stays() const { return slot != nullptr && slot->turns == turns; }
+  void hold(Slot& held) {
+    slot = &held;
+    turns = held.turns;
   }
 };
 
@@ -173,12 +183,11 @@ struct PlanEvaluator::Parts {
     }
   };
   using Traffic = Last<Estimator::ReplicaTraffic<double>, TrafficKey>;
-  /// Where the parts are that plans in one state share, as long as they are not made anew.
+  /// What plans in one state share.
   struct OfState {
     Plan state;  // nothing else of it is read
-    Last<StageStates>* bytes = nullptr;
-    Traffic* traffic = nullptr;
-    std::uint32_t bytes_turns = 0, traffic_turns = 0;
+    Held<Last<StageStates>> bytes = {};
+    Held<Traffic> traffic = {};
   };
   struct Layout {
     std::vector<Plan> states;
@@ -246,16 +255,15 @@ struct PlanEvaluator::Parts {
   }
   const StageStates& state_of(const Plan& whole) {
     OfState& own = of_state(whole);
-    if (own.bytes != nullptr && own.bytes->turns == own.bytes_turns) return own.bytes->part;
+    if (own.bytes.stays()) return own.bytes.slot->part;
     const Plan key = state_key(whole);
-    own.bytes = &states.at(key);
-    if (own.bytes->turns_to(key)) {
-      own.bytes->part.clear();
-      for (const int stage : shape->stages)
-        own.bytes->part.push_back(estimator.stage_state<double>(whole, stage));
+    auto& slot = states.at(key);
+    if (slot.turns_to(key)) {
+      slot.part.clear();
+      for (const int stage : shape->stages) slot.part.push_back(estimator.stage_state<double>(whole, stage));
     }
-    own.bytes_turns = own.bytes->turns;
-    return own.bytes->part;
+    own.bytes.hold(slot);
+    return slot.part;
   }
   void turn_shape() {
     const Plan key = pipeline_key(plan);
@@ -317,12 +325,12 @@ struct PlanEvaluator::Parts {
   }
   const Estimator::ReplicaTraffic<double>& traffic_of(const Plan& whole) {
     OfState& own = of_state(whole);
-    if (own.traffic != nullptr && own.traffic->turns == own.traffic_turns) return own.traffic->part;
+    if (own.traffic.stays()) return own.traffic.slot->part;
     const TrafficKey key{with_state(heaviest.plan, whole), heaviest.load};
-    own.traffic = &traffics.at(key);
-    if (own.traffic->turns_to(key)) own.traffic->part = estimator.replica_traffic<double>(whole, key.load);
-    own.traffic_turns = own.traffic->turns;
-    return own.traffic->part;
+    Traffic& slot = traffics.at(key);
+    if (slot.turns_to(key)) slot.part = estimator.replica_traffic<double>(whole, key.load);
+    own.traffic.hold(slot);
+    return slot.part;
   }
   /// What the step of a state takes beyond that of its stages, at the least.
   double replicas_time(const Plan& whole, const Estimator::ReplicaTraffic<double>& sent, Seconds<> forward,

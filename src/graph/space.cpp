@@ -237,7 +237,7 @@ bool Space::batch_allows(const Plan& p) const {
 
 bool Space::state_allowed(const Plan& p) const {
   return question_.framework.zero[static_cast<std::size_t>(p.zero_stage)].allowed &&
-         (p.zero_stage == 0 || p.dp * p.cp > 1) && shard_group_allowed(p) && offload_allowed(p);
+         (p.zero_stage == 0 || p.replicas() > 1) && shard_group_allowed(p) && offload_allowed(p);
 }
 
 std::optional<Constraint> Space::first_broken(const Plan& p) const {
@@ -293,7 +293,7 @@ bool Space::offload_allowed(const Plan& p) const {
   const auto& host = question_.framework.offload;
   if (!host || (optimizer && !parameters && host->only_with_parameters)) return false;
   // Parameters leave shard by shard; where nothing is divided, the one shard is the whole.
-  const bool whole = std::int64_t{p.dp} * p.cp == 1;
+  const bool whole = p.replicas() == 1;
   return !parameters || (host->parameters && optimizer && (p.zero_stage == 3 || whole));
 }
 
@@ -529,11 +529,10 @@ std::vector<Plan> Space::layouts(const FixedAxes& fixed) const {
 
 std::vector<char> Space::placed_as_earlier(const std::vector<Plan>& layouts) const {
   std::vector<char> found(layouts.size(), 0);
+  if (!question_.whole_space) return found;  // one order of each
   std::vector<std::optional<Placed>> known;  // of the orders of one layout
   for (std::size_t i = 0; i < layouts.size(); ++i) {
-    const auto differ = [&](std::size_t a, std::size_t b) { return !same_but_order(layouts[a], layouts[b]); };
-    if (i == 0 || differ(i - 1, i)) known.clear();
-    if (known.empty() && (i + 1 == layouts.size() || differ(i, i + 1))) continue;
+    if (i > 0 && !same_but_order(layouts[i - 1], layouts[i])) known.clear();
     const std::optional<Placed> own = placed(question_.cluster, layouts[i]);
     const bool alike =
         own && std::any_of(known.begin(), known.end(), [&](const std::optional<Placed>& other) {

@@ -1,7 +1,6 @@
 #include "reason/run_answer.h"
 
 namespace shardplan {
-
 namespace {
 
 /// The question in each of the precisions that are possible.
@@ -32,6 +31,14 @@ void take_best_precision(const PlanQuestion& asked, const std::vector<QuestionOf
   }
   choice.question = of_size[at[choose_precision(choice.precisions)]];
   choice.question.notes.push_back(precision_note(choice.precisions));
+}
+
+/// What choosing has found on the way.
+const Estimate* best_found(const SizeChoice& choice) {
+  if (choice.sizes && choice.sizes->search.best) return &*choice.sizes->search.best;
+  for (const PrecisionAnswer& p : choice.precisions)
+    if (p.chosen && p.best) return &*p.best;
+  return nullptr;
 }
 
 }  // namespace
@@ -77,11 +84,15 @@ SizeChoice choose_size(const PlanQuestion& asked, const SearchOptions& options) 
 
 SearchResult search_chosen(const Estimator& estimator, const SizeChoice& choice,
                            const SearchOptions& options) {
+  const Estimate* found = best_found(choice);
+  SearchOptions own = options;
+  // Who asks for the best plan alone has had it.
+  if (options.runners_up == 0 && found != nullptr) own.known = found->plan;
   SearchResult result;
   result.stopped = choice.stopped();
-  if (!result.stopped) result = search(estimator, choice.question.fixed, options);
-  if (result.stopped && choice.sizes && choice.sizes->search.best) {
-    result.best = choice.sizes->search.best;
+  if (!result.stopped) result = search(estimator, choice.question.fixed, own);
+  if (result.stopped && found != nullptr) {
+    result.best = *found;
     result.runners_up.clear();
   }
   return result;

@@ -57,9 +57,6 @@ inline void keep_smaller(std::optional<HostMiss>& nearest, const HostMiss& other
     nearest = other;
 }
 
-/// Sums in another order differ in their last digits: a bound has to be that much above to exclude.
-inline constexpr double kRounding = 1e-9;
-
 /// What the layouts that were searched leave to be found in the others.
 struct Standing {
   double slowest_wanted = std::numeric_limits<double>::infinity();  // seconds a sequence
@@ -92,7 +89,7 @@ class Judge {
     nearest_ = standing_->nearest;
     known_ = standing_->reached[standing_->degrees[at]];
     census.considered += layout.plans;
-    if (layout.per_sequence > fastest() * (1 + kRounding)) {
+    if (layout.per_sequence > fastest() * kRounding) {
       census.slower += layout.plans;
     } else {
       each_micro_batch(layout.layout);
@@ -105,7 +102,7 @@ class Judge {
  private:
   /// `least`: of the plan's stages, or of the whole step where `replicas` is none.
   bool too_slow(const Plan& plan, Seconds<> least, Seconds<> replicas = seconds(0)) const {
-    return (least + replicas).raw() > fastest() * sequences(plan) * (1 + kRounding);
+    return (least + replicas).raw() > fastest() * sequences(plan) * kRounding;
   }
   /// Seconds a sequence: what takes longer is not wanted.
   double fastest() const {
@@ -336,7 +333,7 @@ class Judge {
   }
   /// As long as nothing fits, not where it may be the nearest miss.
   bool too_large(Bytes<> least) const {
-    const double beyond = least.raw() - usable_.raw() * (1 + kRounding);
+    const double beyond = least.raw() - usable_.raw() * kRounding;
     if (beyond <= 0) return false;
     return leader_ || standing_->fits || (nearest_ && beyond > nearest_->shortfall.raw());
   }

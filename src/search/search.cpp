@@ -81,10 +81,9 @@ class Ranking {
 std::array<std::vector<std::size_t>, 2> number_degrees(const std::vector<BoundedLayout>& layouts,
                                                        Standing& standing) {
   std::array<std::vector<std::size_t>, 2> order;
-  std::map<std::array<std::int32_t, 6>, std::size_t> known;
+  std::map<decltype(all_degrees(Plan{})), std::size_t> known;
   for (std::size_t i = 0; i < layouts.size() && !layouts[i].alike; ++i) {
-    const Plan& p = layouts[i].layout;
-    const auto [at, fresh] = known.try_emplace({p.dp, p.tp, p.pp, p.cp, p.ep, p.etp}, known.size());
+    const auto [at, fresh] = known.try_emplace(all_degrees(layouts[i].layout), known.size());
     standing.degrees.push_back(at->second);
     order[fresh ? 0 : 1].push_back(i);
   }
@@ -203,7 +202,7 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed,
       // They are in the order of their bounds: those after one that is too slow are too.
       std::size_t end = at;
       while (end < std::min(at + wave, order.size()) &&
-             layouts[order[end]].per_sequence <= standing.slowest_wanted * (1 + kRounding))
+             layouts[order[end]].per_sequence <= standing.slowest_wanted * kRounding)
         ++end;
       if (end == at) break;
       share_out(judges, order, at, end);
@@ -241,7 +240,7 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed, const Se
     if (found.stopped) return found;
     if (found.runners_up.size() == options.runners_up && found.best) {
       const Estimate& slowest = found.runners_up.empty() ? *found.best : found.runners_up.back();
-      own.slowest = std::min(own.slowest, ranked(slowest.plan, slowest.time, {}).busy * (1 + kRounding));
+      own.slowest = std::min(own.slowest, ranked(slowest.plan, slowest.time, {}).busy * kRounding);
     }
   }
   return search(estimator, fixed, bounded_layouts(estimator, fixed, options.threads), own);

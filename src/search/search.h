@@ -21,6 +21,9 @@
 
 namespace shardplan {
 
+/// Sums in another order differ in their last digits: a bound has to be that much above to exclude.
+inline constexpr double kRounding = 1 + 1e-9;
+
 /// The rejected plan that came closest to fitting.
 struct NearestMiss {
   Plan plan;

@@ -8,8 +8,6 @@
 namespace shardplan {
 namespace {
 
-/// Sums in another order differ in their last digits: a bound has to be that much above to exclude.
-constexpr double kRounding = 1 + 1e-9;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 double d(std::int64_t v) { return static_cast<double>(v); }
