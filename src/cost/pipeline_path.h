@@ -157,6 +157,19 @@ PipelinePath gpipe_path(const Plan& plan, const Chunk& chunk) {
 
 }  // namespace detail
 
+/// So many micro-batches' time on the average stage a step lasts at the least, whatever share of the layers
+/// each stage has.
+///
+/// GPipe's step is that of all stages and m - 1 times the slowest. Under 1F1B with m > p let the slowest
+/// stage, of time t in all T, be the s-th from 0. Before it are stages of x, at most s t. It holds n = p - s
+/// micro-batches, and its path is no shorter than x + m t + (T - x) + (T - x - t) - n t =
+/// 2 T - x + (m - 1 - n) t >= 2 T + (m - 1 - p) t >= (m + p - 1) T / p.
+inline double least_turns(const Plan& plan) {
+  const bool gpipe = plan.schedule == Schedule::kGpipe;
+  const bool filled = plan.schedule == Schedule::k1F1B && plan.grad_accumulation > plan.pp;
+  return plan.grad_accumulation + (gpipe || filled ? plan.pp - 1.0 : 0.0);
+}
+
 /// `chunk(c)` gives the ChunkTimes of chunk c of all_chunks(plan). For the schedules of has_stage_path.
 template <class Chunk>
 PipelinePath longest_path(const Plan& plan, const Chunk& chunk) {

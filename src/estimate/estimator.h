@@ -101,6 +101,8 @@ class Estimator {
   template <class N>
   struct LayerTime;
   template <class N>
+  struct PassRates;
+  template <class N>
   struct Rates;
   /// One micro-batch on the average stage, whole and split as the schedules split it.
   template <class N>
@@ -296,25 +298,21 @@ class Estimator {
   void add_memory_bound(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
                         LayerTime<N>& layer) const;
   template <class N>
-  void add_tensor(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
-                  LayerTime<N>& layer, TimeBreakdown<N>& time) const;
+  AxisCost<N> tensor_cost(const Plan& plan) const;
   template <class N>
-  GroupCost<N> token_exchange(const Plan& plan, const LayerOps& ops, const Bytes<N>& size,
-                              const std::vector<Link<N>>& links) const;
+  void add_tensor(const Plan& plan, const LayerOps& ops, const GroupCost<N>& cost, LayerTime<N>& layer) const;
   template <class N>
-  void add_exchange(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
-                    LayerTime<N>& layer, TimeBreakdown<N>& time) const;
+  GroupCost<N> token_exchange(const Plan& plan, const LayerOps& ops, const Bytes<N>& size) const;
   template <class N>
-  void add_ring(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links, LayerTime<N>& layer,
-                TimeBreakdown<N>& time) const;
+  AxisCost<N> add_exchange(const Plan& plan, const LayerOps& ops, LayerTime<N>& layer) const;
   template <class N>
-  void add_launches(const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const;
+  AxisCost<N> ring_traffic(const Plan& plan, const LayerOps& ops) const;
   template <class N>
-  void add_layer_collectives(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
-                             LayerTime<N>& layer, TimeBreakdown<N>& time) const;
+  Seconds<N> add_ring(const GroupCost<N>& cost, LayerTime<N>& layer) const;
   template <class N>
-  LayerTime<N> layer_time(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
-                          const std::vector<Link<N>>& links, TimeBreakdown<N>& time) const;
+  void add_launches(const LayerOps& ops, const Seconds<N>& launch, LayerTime<N>& layer) const;
+  template <class N>
+  LayerTime<N> layer_kernels(const Plan& plan, const LayerOps& ops, const Rates<N>& rates) const;
   template <class N>
   static void add_layer_terms(const LayerTime<N>& l, const Ratio<N>& n, const Ratio<N>& passes,
                               TimeBreakdown<N>& time);
@@ -322,7 +320,7 @@ class Estimator {
   void logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>& forward, Seconds<N>& backward,
                    Seconds<N>& weight) const;
   void add_layers(const LayerTime<double>& l, double layers, double recomputed, ChunkWork& chunk) const;
-  std::vector<ChunkWork> chunk_works(const Plan& plan, TimeBreakdown<>& time) const;
+  std::vector<ChunkWork> chunk_works(const Plan& plan) const;
   template <class N>
   Seconds<N> small_rings(const Plan& plan) const;
   template <class N>
@@ -363,7 +361,15 @@ class Estimator {
   }
   /// The times of a plan's parts, and the step that they make.
   template <class N>
-  void fill_layer_times(const Plan& plan, LayerTimes<N>& times) const;
+  void fill_layer_times(const Plan& plan, LayerTimes<N>& times) const {
+    fill_layer_kernels<N>(plan, times);
+    add_layer_groups<N>(plan, times);
+  }
+  /// Of them what no order of the ranks changes; then what groups send, and the waits for launches.
+  template <class N>
+  void fill_layer_kernels(const Plan& plan, LayerTimes<N>& times) const;
+  template <class N>
+  void add_layer_groups(const Plan& plan, LayerTimes<N>& times) const;
   template <class N>
   StageSends<N> stage_sends(const Plan& plan) const;
   template <class N>

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "cost/step_collectives.h"
-#include "estimate/layer_time.h"
 #include "estimate/plan_leaves.h"
+#include "estimate/plan_parts.h"
 
 namespace shardplan {
 namespace {
@@ -36,15 +36,21 @@ const Sourced<Ratio<>>& tensor_hidden(const Timing& timing, TensorOverlap overla
 
 }  // namespace
 
+/// One collective of a layer's activation between the ranks that share its products.
 template <class N>
-void Estimator::add_tensor(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
-                           LayerTime<N>& layer, TimeBreakdown<N>& time) const {
+AxisCost<N> Estimator::tensor_cost(const Plan& plan) const {
   const Bytes<N> size =
       named("activation of one micro-batch",
             micro_batch_tokens<N>(plan) * leaf<N>("hidden size", d(question_.model.hidden), model_source_) *
                 leaf<N>("bytes of an activation", bytes(2), "16-bit activations"));
-  const auto cost = step_collective<N>(Collective::kAllReduce, size, links, question_.cluster,
+  const auto cost = step_collective<N>(Collective::kAllReduce, size, links<N>(), question_.cluster,
                                        tensor_group(plan), question_.cluster.device.law.collective);
+  return {cost, Seconds<N>(N(0.0)), value_of(size), 0};
+}
+
+template <class N>
+void Estimator::add_tensor(const Plan& plan, const LayerOps& ops, const GroupCost<N>& cost,
+                           LayerTime<N>& layer) const {
   // One for the mixer, one for the MLP; experts without their own tensor parallelism need none.
   const bool mlp = ops.mlp_matrices > 0 && (ops.experts == 0 || ops.shared_width > 0 || plan.etp > 1);
   layer.tensor_forward = cost.cost.total() * Ratio<N>(N(mlp ? 2.0 : 1.0));
@@ -56,15 +62,14 @@ void Estimator::add_tensor(const Plan& plan, const LayerOps& ops, const std::vec
       question_.framework.timing, question_.workload.kernels.tensor_overlap, kinds_.has_experts);
   layer.tensor_forward_exposed = felt<N>(layer.tensor_forward, hidden, layer.forward());
   layer.tensor_backward_exposed = felt<N>(layer.tensor_backward, hidden, layer.backward());
-  time.axis(Axis::kTensor) = {cost, Seconds<N>(N(0.0)), value_of(size), 0};
 }
 
 /// Dispatch and combine. A token goes to each domain that holds one of its experts once, and inside it to
 /// each expert, or once to each rank where the dispatcher says so.
 template <class N>
-GroupCost<N> Estimator::token_exchange(const Plan& plan, const LayerOps& ops, const Bytes<N>& size,
-                                       const std::vector<Link<N>>& links) const {
+GroupCost<N> Estimator::token_exchange(const Plan& plan, const LayerOps& ops, const Bytes<N>& size) const {
   const Cluster& cluster = question_.cluster;
+  const std::vector<Link<N>>& links = this->links<N>();
   const Group group = expert_group(plan);
   if (!has_collective_law(cluster))
     return group_collective<N>(Collective::kAllToAll, size, links, cluster, group);
@@ -103,33 +108,37 @@ GroupCost<N> Estimator::token_exchange(const Plan& plan, const LayerOps& ops, co
 }
 
 template <class N>
-void Estimator::add_exchange(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
-                             LayerTime<N>& layer, TimeBreakdown<N>& time) const {
+AxisCost<N> Estimator::add_exchange(const Plan& plan, const LayerOps& ops, LayerTime<N>& layer) const {
   const Bytes<N> size =
       named("routed tokens", routed_tokens<N>(plan) * expert_rows_of_token<N>(ops) *
                                  leaf<N>("routed width", ops.routed_width, model_source_) *
                                  leaf<N>("bytes of an activation", bytes(2), "16-bit activations"));
-  const auto cost = token_exchange<N>(plan, ops, size, links);
+  const auto cost = token_exchange<N>(plan, ops, size);
   layer.expert = 2.0 * cost.cost.total();  // dispatch and combine
   // Where it is overlapped, one micro-batch's exchange runs beside another's passes in either direction.
   const Seconds<N> work = (layer.forward() + layer.backward()) / Ratio<N>(N(2.0));
   layer.expert_exposed = question_.workload.kernels.overlapped_exchange
                              ? felt<N>(layer.expert, question_.framework.timing.exchange_hidden, work)
                              : layer.expert;
-  time.axis(Axis::kExpert) = {cost, Seconds<N>(N(0.0)), value_of(size), 0};
+  return {cost, Seconds<N>(N(0.0)), value_of(size), 0};
 }
 
+/// The ring passes every rank's keys and values to all others: an all-gather in cp - 1 sends.
 template <class N>
-void Estimator::add_ring(const Plan& plan, const LayerOps& ops, const std::vector<Link<N>>& links,
-                         LayerTime<N>& layer, TimeBreakdown<N>& time) const {
-  // The ring passes every rank's keys and values to all others: an all-gather in cp - 1 sends.
+AxisCost<N> Estimator::ring_traffic(const Plan& plan, const LayerOps& ops) const {
   const Bytes<N> size = named("keys and values of the sequence",
                               micro_batch_tokens<N>(plan) *
                                   leaf<N>("key and value width", ops.kv_width / plan.tp, model_source_) *
                                   leaf<N>("bytes of an activation", bytes(2), "16-bit activations") *
                                   leaf<N>("context-parallel degree", plan.cp, "plan"));
-  const auto cost = step_collective<N>(Collective::kAllGather, size, links, question_.cluster,
+  const auto cost = step_collective<N>(Collective::kAllGather, size, links<N>(), question_.cluster,
                                        context_group(plan), question_.cluster.device.law.collective);
+  return {cost, Seconds<N>(N(0.0)), value_of(size), 0};
+}
+
+/// Returns what of the attention it may run under.
+template <class N>
+Seconds<N> Estimator::add_ring(const GroupCost<N>& cost, LayerTime<N>& layer) const {
   const Ratio<N> window =
       leaf<N>("share of attention it may run under", question_.framework.timing.ring_window.value,
               question_.framework.timing.ring_window.source);
@@ -140,23 +149,31 @@ void Estimator::add_ring(const Plan& plan, const LayerOps& ops, const std::vecto
   };
   layer.context_forward_exposed = exposed(layer.context_forward, layer.attention_forward);
   layer.context_backward_exposed = exposed(layer.context_backward, layer.attention_backward);
-  time.axis(Axis::kContext) = {cost, layer.attention_forward * window, value_of(size), 0};
+  return layer.attention_forward * window;
 }
 
 template <class N>
-void Estimator::add_layer_collectives(const Plan& plan, const LayerOps& ops,
-                                      const std::vector<Link<N>>& links, LayerTime<N>& layer,
-                                      TimeBreakdown<N>& time) const {
-  if (plan.tp > 1) add_tensor<N>(plan, ops, links, layer, time);
-  if (ops.experts > 0 && plan.ep > 1) add_exchange<N>(plan, ops, links, layer, time);
-  if (plan.cp > 1 && ops.has_attention_core) add_ring<N>(plan, ops, links, layer, time);
+void Estimator::add_layer_groups(const Plan& plan, LayerTimes<N>& times) const {
+  const PassRates<N> rates(question_);
+  times.axes = {};
+  AxisCost<N>&tensor = times.axes.axis(Axis::kTensor), &ring = times.axes.axis(Axis::kContext);
+  if (plan.tp > 1) tensor = tensor_cost<N>(plan);
+  double ring_width = -1;  // of the layer that the ring's traffic is of
+  for (std::size_t k = 0; k < times.kinds.size(); ++k) {
+    const LayerOps& ops = kinds_.kinds[k];
+    LayerTime<N>& layer = times.kinds[k];
+    if (plan.tp > 1) add_tensor<N>(plan, ops, tensor.group, layer);
+    if (ops.experts > 0 && plan.ep > 1) times.axes.axis(Axis::kExpert) = add_exchange<N>(plan, ops, layer);
+    if (plan.cp > 1 && ops.has_attention_core) {
+      if (ring_width != ops.kv_width) ring = ring_traffic<N>(plan, ops);
+      ring_width = ops.kv_width;
+      ring.window = add_ring<N>(ring.group, layer);
+    }
+    add_launches<N>(ops, rates.launch, layer);
+  }
 }
 
-template void Estimator::add_layer_collectives<double>(const Plan&, const LayerOps&,
-                                                       const std::vector<Link<double>>&, LayerTime<double>&,
-                                                       TimeBreakdown<double>&) const;
-template void Estimator::add_layer_collectives<Traced>(const Plan&, const LayerOps&,
-                                                       const std::vector<Link<Traced>>&, LayerTime<Traced>&,
-                                                       TimeBreakdown<Traced>&) const;
+template void Estimator::add_layer_groups<double>(const Plan&, LayerTimes<double>&) const;
+template void Estimator::add_layer_groups<Traced>(const Plan&, LayerTimes<Traced>&) const;
 
 }  // namespace shardplan

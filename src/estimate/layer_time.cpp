@@ -80,23 +80,27 @@ Estimator::Rates<N>::Products::Products(const Question& question, Precision prec
       element(leaf<N>("bytes of an operand", operand_bytes(precision), name(precision))) {}
 
 template <class N>
+Estimator::PassRates<N>::PassRates(const Question& question)
+    : activation(leaf<N>("bytes of an activation", bytes(2), "16-bit activations")),
+      memory(told<N>("HBM bandwidth", question.cluster.device.memory_bandwidth) *
+             told<N>("share of HBM bandwidth reached", question.cluster.device.efficiency.memory)),
+      elementwise(told<N>("memory traffic over fused kernels", question.framework.timing.elementwise)),
+      launch(told<N>("launch time of a kernel", question.cluster.device.efficiency.kernel_launch) *
+             told<N>("host time of the framework", question.framework.timing.kernels)) {}
+
+template <class N>
 Estimator::Rates<N>::Rates(const Question& question)
-    : low(question, question.workload.precision()),
+    : PassRates<N>(question),
+      low(question, question.workload.precision()),
       full(question, sixteen_bit(question.cluster.device)),
       attention(reached<N>(question.cluster.device, sixteen_bit(question.cluster.device),
                            question.cluster.device.efficiency.attention)),
-      activation(leaf<N>("bytes of an activation", bytes(2), "16-bit activations")),
-      memory(told<N>("HBM bandwidth", question.cluster.device.memory_bandwidth) *
-             told<N>("share of HBM bandwidth reached", question.cluster.device.efficiency.memory)),
-      launch(told<N>("launch time of a kernel", question.cluster.device.efficiency.kernel_launch) *
-             told<N>("host time of the framework", question.framework.timing.kernels)),
       tile_columns(told<N>("columns of the widest tile", question.cluster.device.law.tile_columns)),
       processors(
           leaf<N>("streaming multiprocessors",
                   question.cluster.device.sm_count ? question.cluster.device.sm_count->value : ratio(1),
                   question.cluster.device.sm_count ? question.cluster.device.sm_count->source : Source{})),
-      wave_share(told<N>("share of the time that waves stretch", question.cluster.device.law.wave_share)),
-      elementwise(told<N>("memory traffic over fused kernels", question.framework.timing.elementwise)) {}
+      wave_share(told<N>("share of the time that waves stretch", question.cluster.device.law.wave_share)) {}
 
 template <class N>
 Seconds<N> Estimator::gemm_time(const Rates<N>& rates, const typename Rates<N>::Products& products,
@@ -332,13 +336,13 @@ void Estimator::add_memory_bound(const Plan& plan, const LayerOps& ops, const Ra
 /// The device waits where its kernels and collectives, one after the other, take less than the host's
 /// launches of them.
 template <class N>
-void Estimator::add_launches(const LayerOps& ops, const Rates<N>& rates, LayerTime<N>& layer) const {
+void Estimator::add_launches(const LayerOps& ops, const Seconds<N>& launch, LayerTime<N>& layer) const {
   double kernels = ops.has_attention_core ? kAttentionKernels : kRecurrentKernels;
   if (ops.mlp_matrices > 0) kernels += ops.experts > 0 ? kMoeKernels : kMlpKernels;
   if (frozen()) kernels += kAdapterKernels * adapter_count(ops);
   const auto idle = [&](const Seconds<N>& device, double count) {
     return call<LaunchFloor>(
-        LaunchFloor::In<N>{device, leaf<N>("kernels", count, "kernels of one layer"), rates.launch});
+        LaunchFloor::In<N>{device, leaf<N>("kernels", count, "kernels of one layer"), launch});
   };
   layer.launch_forward = idle(layer.forward_pass(), kernels);
   layer.launch_backward = idle(layer.backward_pass(), kBackwardKernels * kernels);
@@ -358,7 +362,7 @@ Seconds<N> Estimator::recompute_time(const Plan& plan, const LayerOps& ops, cons
     if ((products.modules & again.modules) != 0) sum += products.forward;
   if (again.has(Module::kCoreAttention)) sum += layer.attention_forward;
   if (again == Recompute::kNone || again == Recompute::kSelective) return sum;
-  const Rates<N> rates(question_);
+  const PassRates<N> rates(question_);
   const double sharers = plan.sequence_parallel ? plan.tp : 1;
   const bool moe = ops.experts > 0, whole_moe = moe && again.has(Module::kMoe);
   const bool mlp = !moe && ops.mlp_matrices > 0 && again.has(Module::kMlp);
@@ -392,15 +396,12 @@ Seconds<N> Estimator::recompute_time(const Plan& plan, const LayerOps& ops, cons
 }
 
 template <class N>
-Estimator::LayerTime<N> Estimator::layer_time(const Plan& plan, const LayerOps& ops, const Rates<N>& rates,
-                                              const std::vector<Link<N>>& links,
-                                              TimeBreakdown<N>& time) const {
+Estimator::LayerTime<N> Estimator::layer_kernels(const Plan& plan, const LayerOps& ops,
+                                                 const Rates<N>& rates) const {
   LayerTime<N> layer;
   add_gemms<N>(plan, ops, rates, layer);
   add_attention<N>(plan, ops, rates, layer);
   add_memory_bound<N>(plan, ops, rates, layer);
-  add_layer_collectives<N>(plan, ops, links, layer, time);
-  add_launches<N>(ops, rates, layer);
   return layer;
 }
 
@@ -427,9 +428,11 @@ void Estimator::logits_time(const Plan& plan, const Rates<N>& rates, Seconds<N>&
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a template argument cannot have them
 #define SHARDPLAN_INSTANTIATE(N)                                                                             \
+  template struct Estimator::PassRates<N>;                                                                   \
   template struct Estimator::Rates<N>;                                                                       \
-  template Estimator::LayerTime<N> Estimator::layer_time<N>(                                                 \
-      const Plan&, const LayerOps&, const Rates<N>&, const std::vector<Link<N>>&, TimeBreakdown<N>&) const;  \
+  template Estimator::LayerTime<N> Estimator::layer_kernels<N>(const Plan&, const LayerOps&,                 \
+                                                               const Rates<N>&) const;                       \
+  template void Estimator::add_launches<N>(const LayerOps&, const Seconds<N>&, LayerTime<N>&) const;         \
   template Seconds<N> Estimator::recompute_time<N>(const Plan&, const LayerOps&, const LayerTime<N>&) const; \
   template void Estimator::logits_time<N>(const Plan&, const Rates<N>&, Seconds<N>&, Seconds<N>&,            \
                                           Seconds<N>&) const;

@@ -9,9 +9,20 @@
 
 namespace shardplan {
 
-/// Speeds of the device in the question's precision, ready as formula inputs.
+/// Speeds of memory-bound kernels and of launches, ready as formula inputs.
 template <class N>
-struct Estimator::Rates {
+struct Estimator::PassRates {
+  Bytes<N> activation;  // 16-bit
+  BytesPerSecond<N> memory;
+  Ratio<N> elementwise;  // memory traffic over that of fused kernels
+  Seconds<N> launch;
+
+  explicit PassRates(const Question& question);
+};
+
+/// And of matrix products, in the question's precision.
+template <class N>
+struct Estimator::Rates : PassRates<N> {
   /// Of matrix products in one precision.
   struct Products {
     FlopsPerSecond<N> rate;
@@ -22,11 +33,7 @@ struct Estimator::Rates {
   Products low;   // of the layers
   Products full;  // 16-bit whatever the precision: the head, stored scores
   FlopsPerSecond<N> attention;
-  Bytes<N> activation;  // 16-bit
-  BytesPerSecond<N> memory;
-  Seconds<N> launch;
   Ratio<N> tile_columns, processors, wave_share;
-  Ratio<N> elementwise;  // memory traffic over that of fused kernels
 
   explicit Rates(const Question& question);
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cost/pipeline_path.h"
 #include "estimate/plan_cache.h"
 
 namespace shardplan {
@@ -18,8 +19,18 @@ Seconds<> PlanEvaluator::least_step_of_micro_batch(const Plan& plan) {
   return least_step_of_layers(kept);
 }
 
+Seconds<> PlanEvaluator::least_step_of_kernels(const Plan& plan) {
+  Plan kept = plan;
+  kept.recompute = Recompute::kNone;
+  return estimator_.least_step(kept, parts_->layer_kernels_of(kept));
+}
+
 Seconds<> PlanEvaluator::least_step_of_layers(const Plan& plan) {
   return estimator_.least_step(plan, parts_->times_of_layers(plan));
+}
+
+double PlanEvaluator::least_turns(const Plan& plan) {
+  return shardplan::least_turns(plan) / plan.grad_accumulation;
 }
 
 void PlanEvaluator::least_layers(const Plan& plan, std::vector<double>& seconds) {
@@ -72,34 +83,20 @@ Seconds<> PlanEvaluator::least_step(const Plan& plan, std::size_t state) {
 Seconds<> PlanEvaluator::least_replicas(const Plan& plan) {
   parts_->turn_to(plan);
   parts_->turn_counts();
-  Parts::TrafficKey key = parts_->heaviest;
-  key.plan.micro_batch = plan.micro_batch;
-  key.plan.grad_accumulation = plan.grad_accumulation;
-  key.plan.sequence_parallel = plan.sequence_parallel;
-  auto& slot = parts_->least_replicas.at(key);
-  if (!slot.turns_to(key)) return seconds(slot.part);
-  // Traffic hides best under the longest passes: those that run everything again.
-  Plan whole = plan;
-  whole.recompute = Recompute::kFull;
-  const auto& times = parts_->times_of_layers(plan);
-  const auto all = static_cast<std::int64_t>(estimator_.kinds_.kind_of_layer.size());
-  Seconds<> forward(0.0), backward(0.0);
-  for (std::size_t k = 0; k < times.kinds.size(); ++k) {
-    const auto& layer = times.kinds[k];
-    const Seconds<> again = estimator_.recompute_time<double>(whole, estimator_.kinds_.kinds[k], layer);
-    const double share =
-        static_cast<double>(estimator_.kinds_.count(k, 0, all) + estimator_.prediction_layers(k)) / plan.pp;
-    forward += share * layer.forward();
-    backward += share * (layer.backward() + again);
-  }
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < parts_->layout.states.size(); ++i) {
-    const Plan whole_plan = with_state(plan, parts_->layout.states[i]);
-    least =
-        std::min(least, parts_->replicas_time(whole_plan, parts_->traffic_of(whole_plan), forward, backward));
-  }
-  slot.part = least;
-  return seconds(least);
+  return parts_->least_replicas_of(plan, parts_->heaviest);
+}
+
+Seconds<> PlanEvaluator::least_replicas_of_dealings(const Plan& plan) {
+  Parts::TrafficKey key;
+  key.plan.dp = plan.dp;
+  key.plan.tp = plan.tp;
+  key.plan.pp = plan.pp;
+  key.plan.cp = plan.cp;
+  key.plan.ep = plan.ep;
+  key.plan.etp = plan.etp;
+  key.plan.rank_order = plan.rank_order;
+  key.load = parts_->least_load(plan);
+  return parts_->least_replicas_of(plan, key);
 }
 
 Bytes<> PlanEvaluator::least_memory(const Plan& plan) {
@@ -113,7 +110,7 @@ Bytes<> PlanEvaluator::least_memory(const Plan& plan) {
 Bytes<> PlanEvaluator::least_memory(const Plan& plan, std::size_t state) {
   parts_->turn_to(plan);
   parts_->turn_work();
-  const Parts::Rates& rates = parts_->layout.rates[state];
+  const Parts::Rates& rates = parts_->rated().rates[state];
   return parts_->fullest([&](std::size_t i, const Parts::Counts& own) {
     return rates.dense * own.dense + rates.expert * own.expert + parts_->stages.part.work[i];
   });
@@ -141,45 +138,147 @@ Bytes<> PlanEvaluator::least_memory_of_layers(const Plan& plan) {
 }
 
 // Let stage s hold n_s layers, of which one takes a + f_s b: its state and, of each micro-batch in flight,
-// what it keeps. The fullest stage holds no less than any weighted mean of the stages, and that of the
-// weights 1 / (a + f_s b) is the same however the layers are dealt. Where kinds of layers differ, each is
-// taken where it weighs least.
-Bytes<> PlanEvaluator::least_memory_of_dealings(const Plan& plan) {
-  const auto& layers = parts_->bytes_of_layers(plan);
-  const double group = plan.recompute.kind == Recompute::Kind::kUniform ? plan.recompute.layers : 1;
-  const auto kept = [&](std::size_t kind) {
-    return parts_->layout.offloads ? 0.0 : layers.kinds[kind].kept.raw() / group;
-  };
-  const auto& kinds = estimator_.kinds_;
-  std::array<double, Parts::kKindsSorted> state{};
+// what it keeps; and c_s beside layers. The fullest stage holds no less than any weighted mean of the stages,
+// and that of the weights w_s = 1 / (a + f_s b) is the same however the layers are dealt. Where kinds of
+// layers differ, each is taken where it weighs least. A layer that is run again takes at most f_s b w_s from
+// the sum.
+PlanEvaluator::Parts::Spread PlanEvaluator::Parts::spread(const Plan& asked, std::int32_t fewest) {
+  const auto& layers = bytes_of_layers(asked);
+  const double group = asked.recompute.kind == Recompute::Kind::kUniform ? asked.recompute.layers : 1;
+  const auto& kinds = estimator.kinds_;
   const std::size_t count = kinds.kinds.size();
-  if (count > state.size()) return bytes(0);
-  for (std::size_t k = 0; k < count && !estimator_.frozen(); ++k) {
-    const LayerOps& ops = kinds.kinds[k];
-    state[k] = parts_->least_state(ops.tensor_parameters / plan.tp + ops.replicated_parameters,
-                                   ops.expert_parameters / (static_cast<double>(plan.ep) * plan.etp));
-  }
+  std::array<double, kKindsSorted> state{}, kept{}, least{};
+  if (count > state.size()) return {};
   const auto all = static_cast<std::int64_t>(kinds.kind_of_layer.size());
   std::size_t most = 0;
-  for (std::size_t k = 0; k < count; ++k)
-    if (kinds.count(k, 0, all) > kinds.count(most, 0, all)) most = k;
-  std::vector<double>& in_flight = parts_->in_flight;
-  in_flight.clear();
-  double weights = 0;
-  for (int stage = 0; stage < plan.pp; ++stage) {
-    in_flight.push_back(parts_->least_in_flight(plan, stage));
-    weights += 1 / (state[most] + in_flight.back() * kept(most));
-  }
-  double sum = 0;
   for (std::size_t k = 0; k < count; ++k) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const double f : in_flight)
-      least = std::min(least, (state[k] + f * kept(k)) / (state[most] + f * kept(most)));
-    sum += least * static_cast<double>(kinds.count(k, 0, all));
+    const LayerOps& ops = kinds.kinds[k];
+    if (!estimator.frozen()) {
+      state[k] = least_state(ops.tensor_parameters / asked.tp + ops.replicated_parameters,
+                             ops.expert_parameters / (static_cast<double>(asked.ep) * asked.etp));
+    }
+    kept[k] = layout.offloads ? 0.0 : layers.kinds[k].kept.raw() / group;
+    least[k] = std::numeric_limits<double>::infinity();
+    if (kinds.count(k, 0, all) > kinds.count(most, 0, all)) most = k;
   }
-  const double copies = plan.schedule == Schedule::kDualPipe ? 2 : 1;
-  const double fullest = copies * sum / weights;
+  Spread sums;
+  const std::vector<double>& alive = least_in_flight(asked);
+  const Beside beside = least_beside(asked, fewest, layers);
+  for (std::size_t stage = 0; stage < alive.size(); ++stage) {
+    const double f = alive[stage], weight = 1 / (state[most] + f * kept[most]);
+    sums.weights += weight;
+    sums.beside += weight * (stage == 0                  ? beside.first
+                             : stage + 1 == alive.size() ? beside.last
+                                                         : beside.other);
+    for (std::size_t k = 0; k < count; ++k) {
+      least[k] = std::min(least[k], (state[k] + f * kept[k]) * weight);
+      sums.again = std::max(sums.again, f * kept[k] * weight);
+    }
+  }
+  for (std::size_t k = 0; k < count; ++k)
+    sums.layers += least[k] * static_cast<double>(kinds.count(k, 0, all));
+  if (asked.schedule == Schedule::kDualPipe) {  // two stages a rank
+    sums.layers *= 2;
+    sums.again *= 2;
+  }
+  return sums;
+}
+
+/// What stages hold beside layers: buffers, the most that a layer's backward pass or the loss takes, a table
+/// at either end. Nothing of a V, whose ends are on one rank.
+PlanEvaluator::Parts::Beside PlanEvaluator::Parts::least_beside(const Plan& asked, std::int32_t fewest,
+                                                                const Estimator::LayerBytes<double>& layers) {
+  if (asked.pp == 1 || asked.schedule == Schedule::kZbV || asked.schedule == Schedule::kDualPipe) return {};
+  double table = 0;
+  if (!estimator.frozen()) table = least_state(estimator.table_parameters(asked) / asked.tp, 0);
+  if (layout.offloads) return {table, 0, table};
+  // Of a group that is run again all but its input, which was kept.
+  const double group = asked.recompute.kind == Recompute::Kind::kUniform ? asked.recompute.layers : 0,
+               inputs = layers.inputs.raw();
+  double backward = std::numeric_limits<double>::infinity();
+  for (const auto& kind : layers.kinds) {
+    const double again = group > 0 ? (kind.again.raw() + inputs) / group * fewest - inputs : 0;
+    backward = std::min(backward, kind.backward.raw() + again);
+  }
+  const double buffers = layers.buffers.raw();
+  return {table + buffers + backward, buffers + backward,
+          table + buffers + std::max(backward, layers.loss.raw())};
+}
+
+Bytes<> PlanEvaluator::least_memory_of_dealings(const Plan& plan, std::int32_t fewest) {
+  const Parts::Spread sums = parts_->spread(plan, fewest);
+  const double fullest = (sums.layers + sums.beside) / sums.weights;
   return bytes(std::isfinite(fullest) ? fullest : 0.0);
+}
+
+double PlanEvaluator::least_layers_again(const Plan& plan, Bytes<> usable) {
+  const Parts::Spread sums = parts_->spread(plan, 1);
+  const double layers = (sums.layers + sums.beside - usable.raw() * sums.weights) / sums.again;
+  return std::isfinite(layers) ? std::max(layers, 0.0) : 0;
+}
+
+/// Parameters that the stage which trains most has at the least, however layers are dealt: of all that it
+/// trains the average stage's layers, of experts what tables and layers without any leave of that.
+Estimator::StageLoad PlanEvaluator::Parts::least_load(const Plan& asked) const {
+  Estimator::StageLoad load;
+  if (estimator.frozen()) return load;
+  const auto& kinds = estimator.kinds_;
+  const auto all = static_cast<std::int64_t>(kinds.kind_of_layer.size());
+  double sum = 0, dense_layers = 0, without = 0, least_share = 1, largest_share = 0;
+  for (std::size_t k = 0; k < kinds.kinds.size(); ++k) {
+    const LayerOps& ops = kinds.kinds[k];
+    const auto count = static_cast<double>(kinds.count(k, 0, all));
+    const double dense = ops.tensor_parameters / asked.tp + ops.replicated_parameters,
+                 expert = ops.expert_parameters / (static_cast<double>(asked.ep) * asked.etp);
+    sum += count * (dense + expert);
+    dense_layers += (count + static_cast<double>(estimator.prediction_layers(k))) * dense;
+    if (expert == 0) {
+      without += count * dense;
+    } else {
+      least_share = std::min(least_share, expert / (dense + expert));
+      largest_share = std::max(largest_share, expert / (dense + expert));
+    }
+  }
+  load.dense = load.trained_dense = (1 - largest_share) * sum / asked.pp;
+  if (largest_share == 0) return load;
+  // Of one stage at the most: what the model has beside layers, and a copy of its table.
+  double experts = 0;
+  without += estimator.stage_parameters(layer_key(asked), 0, experts) - dense_layers +
+             estimator.table_parameters(asked) / asked.tp;
+  load.expert = load.trained_expert = least_share * std::max(0.0, sum / asked.pp - without);
+  return load;
+}
+
+Seconds<> PlanEvaluator::Parts::least_replicas_of(const Plan& asked, TrafficKey key) {
+  const Plan of_traffic = key.plan;
+  key.plan.micro_batch = asked.micro_batch;
+  key.plan.grad_accumulation = asked.grad_accumulation;
+  key.plan.sequence_parallel = asked.sequence_parallel;
+  auto& slot = least_replicas.at(key);
+  if (!slot.turns_to(key)) return seconds(slot.part);
+  // Traffic hides best under the longest passes: those that run everything again.
+  Plan whole = asked;
+  whole.recompute = Recompute::kFull;
+  const auto& times = times_of_layers(asked);
+  const auto all = static_cast<std::int64_t>(estimator.kinds_.kind_of_layer.size());
+  Seconds<> forward(0.0), backward(0.0);
+  for (std::size_t k = 0; k < times.kinds.size(); ++k) {
+    const auto& layer = times.kinds[k];
+    const Seconds<> again = estimator.recompute_time<double>(whole, estimator.kinds_.kinds[k], layer);
+    const double share =
+        static_cast<double>(estimator.kinds_.count(k, 0, all) + estimator.prediction_layers(k)) / asked.pp;
+    forward += share * layer.forward();
+    backward += share * (layer.backward() + again);
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (const Plan& state : layout.states) {
+    const TrafficKey own{with_state(of_traffic, state), key.load};
+    Traffic& sent = traffics.at(own);
+    if (sent.turns_to(own)) sent.part = estimator.replica_traffic<double>(own.plan, own.load);
+    least = std::min(least, replicas_time(with_state(asked, state), sent.part, forward, backward));
+  }
+  slot.part = least;
+  return seconds(least);
 }
 
 }  // namespace shardplan

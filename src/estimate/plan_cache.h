@@ -190,6 +190,7 @@ struct PlanEvaluator::Parts {
     Held<Traffic> traffic = {};
   };
   struct Layout {
+    Plan of;
     std::vector<Plan> states;
     std::vector<Rates> rates;  // of each
     std::vector<Rates> least;  // those of them that no other undercuts
@@ -205,7 +206,7 @@ struct PlanEvaluator::Parts {
   Plan plan;
   const PipelineShape* shape = nullptr;
 
-  Table<Estimator::LayerTimes<double>, kLayers> layer_times;
+  Table<Estimator::LayerTimes<double>, kLayers> layer_kernels, layer_times;
   Table<Estimator::LayerBytes<double>, kLayers> layer_bytes;
   Last<Estimator::StageSends<double>> sends;
   Last<Stages> stages;
@@ -218,8 +219,8 @@ struct PlanEvaluator::Parts {
   TrafficKey heaviest;                          // of the plan with these counts, in no state
   Estimator::LayerBytes<double> one_of_a_kind;  // scratch
   Layout layout;
-  TimeBreakdown<> data;           // scratch
-  std::vector<double> in_flight;  // by stage, scratch
+  TimeBreakdown<> data;                 // scratch
+  Last<std::vector<double>> in_flight;  // by stage
   Table<PipelineShape, kShapes> shapes;
   Table<StageStates, kStates> states;
 
@@ -277,10 +278,19 @@ struct PlanEvaluator::Parts {
     if (slot.turns_to(key)) estimator.fill_layer_bytes<double>(asked, slot.part);
     return slot.part;
   }
+  const Estimator::LayerTimes<double>& layer_kernels_of(const Plan& asked) {
+    const Plan key = layer_key(asked);
+    auto& slot = layer_kernels.at(key);
+    if (slot.turns_to(key)) estimator.fill_layer_kernels<double>(asked, slot.part);
+    return slot.part;
+  }
   const Estimator::LayerTimes<double>& times_of_layers(const Plan& asked) {
     const Plan key = timed_layer_key(estimator.question_.cluster, asked);
     auto& slot = layer_times.at(key);
-    if (slot.turns_to(key)) estimator.fill_layer_times<double>(asked, slot.part);
+    if (slot.turns_to(key)) {
+      slot.part = layer_kernels_of(asked);
+      estimator.add_layer_groups<double>(asked, slot.part);
+    }
     return slot.part;
   }
   void turn_counts() {
@@ -342,14 +352,22 @@ struct PlanEvaluator::Parts {
     return sum + data[TimeTerm::kData].exposed().raw();
   }
   void turn_layout(const Plan& of, const std::vector<Plan>& of_layout) {
-    layout = {of_layout, {}, {}, false};
-    for (const Plan& own : of_layout) {
+    layout.of = of;
+    layout.states = of_layout;
+    layout.rates.clear();
+    layout.least.clear();
+    layout.offloads =
+        std::any_of(of_layout.begin(), of_layout.end(), [](const Plan& own) { return own.offload != 0; });
+  }
+  /// The layout with the rates of its states, which are worked out when they are first asked for.
+  const Layout& rated() {
+    if (!layout.rates.empty()) return layout;
+    for (const Plan& own : layout.states) {
       Rates rates;
-      layout.offloads = layout.offloads || own.offload != 0;
       if (own.offload == 0) {
         const auto of_one = [&](double dense, double expert) {
           MemoryBreakdown<> memory;
-          estimator.add_state<double>(with_state(of, own), ratio(dense), ratio(expert), memory);
+          estimator.add_state<double>(with_state(layout.of, own), ratio(dense), ratio(expert), memory);
           return memory.state().raw();
         };
         rates = {of_one(1, 0), of_one(0, 1)};
@@ -366,11 +384,12 @@ struct PlanEvaluator::Parts {
                           std::any_of(layout.least.begin(), layout.least.end(), equal);
       if (!beaten) layout.least.push_back(rates);
     }
+    return layout;
   }
   /// The least state of so many parameters.
-  double least_state(double dense, double expert) const {
+  double least_state(double dense, double expert) {
     double least = std::numeric_limits<double>::infinity();
-    for (const Rates& rates : layout.least)
+    for (const Rates& rates : rated().least)
       least = std::min(least, rates.dense * dense + rates.expert * expert);
     return least;
   }
@@ -395,6 +414,20 @@ struct PlanEvaluator::Parts {
     for (std::size_t i = 0; i < counts.part.size(); ++i) most = std::max(most, of_stage(i, counts.part[i]));
     return bytes(most);
   }
+  /// Micro-batches of which a layer on each stage keeps something, at the least.
+  const std::vector<double>& least_in_flight(const Plan& asked) {
+    Plan key;
+    key.pp = asked.pp;
+    key.interleave = asked.interleave;
+    key.schedule = asked.schedule;
+    key.grad_accumulation = asked.grad_accumulation;
+    key.micro_batch_group = asked.micro_batch_group;
+    if (in_flight.turns_to(key)) {
+      in_flight.part.clear();
+      for (int stage = 0; stage < asked.pp; ++stage) in_flight.part.push_back(least_in_flight(asked, stage));
+    }
+    return in_flight.part;
+  }
   /// Micro-batches of which a layer on the stage keeps something, at the least.
   double least_in_flight(const Plan& asked, int stage) const {
     const auto alive = [&](int piece) {
@@ -408,6 +441,21 @@ struct PlanEvaluator::Parts {
     const double rounds = std::floor(all / (group * turns));
     return rounds * group + std::clamp(all - rounds * group * turns - (turns - 1) * group, 0.0, group);
   }
+  /// Sums over the stages of a pipeline, each by its weight, that do not depend on how layers are dealt.
+  struct Spread {
+    double weights = 0;  // 1/bytes
+    double layers = 0;   // state, and what is kept
+    double beside = 0;   // what there is beside layers
+    double again = 0;    // what one layer less keeps at the most
+  };
+  Spread spread(const Plan& asked, std::int32_t fewest);
+  struct Beside {
+    double first = 0, other = 0, last = 0;  // bytes, of stages
+  };
+  Beside least_beside(const Plan& asked, std::int32_t fewest, const Estimator::LayerBytes<double>& layers);
+  Estimator::StageLoad least_load(const Plan& asked) const;
+  /// PlanEvaluator::least_replicas of what the key's stage has.
+  Seconds<> least_replicas_of(const Plan& asked, TrafficKey key);
   void time_stages() {
     if (stages.part.timed) return;
     if (sends.turns_to(sends_key(plan))) sends.part = estimator.stage_sends<double>(plan);

@@ -7,6 +7,7 @@
 // Fast where plans come in the order of Space::for_each: the pipeline, then ZeRO and offload turn fastest.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -35,6 +36,10 @@ class PlanEvaluator {
   Seconds<> least_step_of_micro_batch(const Plan& plan);
   /// The same with what its layers run again.
   Seconds<> least_step_of_layers(const Plan& plan);
+  /// Less than either: of kernels alone, whatever groups send.
+  Seconds<> least_step_of_kernels(const Plan& plan);
+  /// Its bubble makes a step so many times that at the least, however layers are dealt to the chunks.
+  static double least_turns(const Plan& plan);
   /// Seconds of a micro-batch on n layers of the model, whichever they are, by n.
   void least_layers(const Plan& plan, std::vector<double>& seconds);
   /// Of one layer that is run again whole.
@@ -45,6 +50,8 @@ class PlanEvaluator {
   /// What data parallelism and the optimizer add to the plan's stages, with any of the states and whatever is
   /// recomputed.
   Seconds<> least_replicas(const Plan& plan);
+  /// The same however the layers are dealt to the chunks, and whatever the schedule.
+  Seconds<> least_replicas_of_dealings(const Plan& plan);
 
   /// The plan's fullest stage is no smaller, with any of the states; with one of them.
   Bytes<> least_memory(const Plan& plan);
@@ -54,8 +61,11 @@ class PlanEvaluator {
   Bytes<> least_memory_of_layers(const Plan& plan);
   /// Nor where fewer of its layers are run again.
   Bytes<> least_memory_of_part(const Plan& plan);
-  /// Nor however its layers are dealt to the chunks; not for plans that recompute some of a chunk's layers.
-  Bytes<> least_memory_of_dealings(const Plan& plan);
+  /// Nor however its layers are dealt to the chunks, nor where it runs `fewest` of them or more again at once
+  /// instead of its number; not for plans that recompute some of a chunk's layers.
+  Bytes<> least_memory_of_dealings(const Plan& plan, std::int32_t fewest);
+  /// So many layers of a plan that recomputes none have to be run again before any dealing fits.
+  double least_layers_again(const Plan& plan, Bytes<> usable);
 
  private:
   struct Parts;

@@ -67,13 +67,10 @@ void Estimator::add_layer_terms(const LayerTime<N>& l, const Ratio<N>& n, const 
 }
 
 template <class N>
-void Estimator::fill_layer_times(const Plan& plan, LayerTimes<N>& times) const {
+void Estimator::fill_layer_kernels(const Plan& plan, LayerTimes<N>& times) const {
   const Rates<N> rates(question_);
-  const auto& tier_links = links<N>();
-  times.axes = {};
   times.kinds.clear();
-  for (const LayerOps& ops : kinds_.kinds)
-    times.kinds.push_back(layer_time<N>(plan, ops, rates, tier_links, times.axes));
+  for (const LayerOps& ops : kinds_.kinds) times.kinds.push_back(layer_kernels<N>(plan, ops, rates));
   times.head_forward = times.head_backward = times.head_weight = {};
   logits_time<N>(plan, rates, times.head_forward, times.head_backward, times.head_weight);
 }
@@ -295,7 +292,7 @@ template TimeBreakdown<double> Estimator::time<double>(const Plan&) const;
 template TimeBreakdown<Traced> Estimator::time<Traced>(const Plan&) const;
 template Seconds<double> Estimator::optimizer_time<double>(const Plan&, double) const;
 template Seconds<Traced> Estimator::optimizer_time<Traced>(const Plan&, double) const;
-template void Estimator::fill_layer_times<double>(const Plan&, LayerTimes<double>&) const;
+template void Estimator::fill_layer_kernels<double>(const Plan&, LayerTimes<double>&) const;
 template void Estimator::fill_stage_times<double>(const Plan&, const PipelineShape&,
                                                   const LayerTimes<double>&, const StageSends<double>&,
                                                   StageTimes<double>&) const;

@@ -1,6 +1,6 @@
 #include "estimate/step_timeline.h"
 
-#include "estimate/layer_time.h"
+#include "estimate/plan_parts.h"
 #include "graph/stages.h"
 
 namespace shardplan {
@@ -87,12 +87,13 @@ void Estimator::add_layers(const LayerTime<double>& l, double layers, double rec
   add(Stream::kContext, l.context_forward, l.context_backward);
 }
 
-std::vector<ChunkWork> Estimator::chunk_works(const Plan& plan, TimeBreakdown<>& time) const {
-  const Rates<double> rates(question_);
+std::vector<ChunkWork> Estimator::chunk_works(const Plan& plan) const {
+  LayerTimes<double> times;
+  fill_layer_times<double>(plan, times);
   const auto layers = static_cast<std::int64_t>(question_.model.layers.size());
   std::vector<ChunkWork> chunks(static_cast<std::size_t>(all_chunks(plan)));
   for (std::size_t k = 0; k < kinds_.kinds.size(); ++k) {
-    LayerTime<double> l = layer_time<double>(plan, kinds_.kinds[k], rates, links_, time);
+    LayerTime<double> l = times.kinds[k];
     l.recompute = recompute_time<double>(plan, kinds_.kinds[k], l);
     for (std::size_t c = 0; c < chunks.size(); ++c) {
       const LayerRange range = chunk_layers(layers, plan, static_cast<std::int64_t>(c));
@@ -102,20 +103,18 @@ std::vector<ChunkWork> Estimator::chunk_works(const Plan& plan, TimeBreakdown<>&
                  d(kinds_.count(k, again.first, again.last)), chunks[c]);
     }
   }
-  Seconds<> forward, backward, weight;
-  logits_time<double>(plan, rates, forward, backward, weight);
-  chunks.back().passes.forward += forward;
-  chunks.back().passes.input_gradient += backward - weight;
-  chunks.back().passes.weight_gradient += weight;
+  chunks.back().passes.forward += times.head_forward;
+  chunks.back().passes.input_gradient += times.head_backward - times.head_weight;
+  chunks.back().passes.weight_gradient += times.head_weight;
   return chunks;
 }
 
 StepTimeline Estimator::step_timeline(const Plan& plan) const {
   StepTimeline line;
   line.plan = plan;
-  TimeBreakdown<> time = this->time<double>(plan);
+  const TimeBreakdown<> time = this->time<double>(plan);
   line.estimated = time.total();
-  line.chunks = chunk_works(plan, time);
+  line.chunks = chunk_works(plan);
   for (ChunkWork& chunk : line.chunks) {
     for (const auto& [stream, axis] :
          {std::pair(Stream::kTensor, Axis::kTensor), std::pair(Stream::kContext, Axis::kContext),

@@ -240,24 +240,32 @@ bool Space::state_allowed(const Plan& p) const {
          (p.zero_stage == 0 || p.replicas() > 1) && shard_group_allowed(p) && offload_allowed(p);
 }
 
-std::optional<Constraint> Space::first_broken(const Plan& p) const {
-  const Training& w = question_.workload;
+std::optional<Constraint> Space::layout_breaks(const Plan& p) const {
   if (p.gpus() != question_.cluster.gpus) return Constraint::kGpuCount;
   if (!divides(p.tp, heads_) || !kv_heads_allow(p.tp)) return Constraint::kHeads;
   if (!divides(p.tp, widths_) || !divides(p.etp, expert_widths_)) return Constraint::kWidths;
-  if (!layers_allow(p)) return Constraint::kLayers;
   // Causal context parallelism gives each rank two slices, an early and a late one, to balance the work.
-  const std::int64_t slices = p.cp > 1 ? 2 * std::int64_t{p.cp} : 1;
-  if (!divides(slices, w.sequence) ||
-      (p.sequence_parallel && !divides(std::int64_t{p.cp} * p.tp, w.sequence))) {
+  const std::int64_t slices = p.cp > 1 ? 2 * std::int64_t{p.cp} : 1, sequence = question_.workload.sequence;
+  if (!divides(slices, sequence) ||
+      (p.sequence_parallel && (p.tp == 1 || !divides(std::int64_t{p.cp} * p.tp, sequence)))) {
     return Constraint::kSequence;
   }
   if (!experts_allow(p)) return Constraint::kExperts;
+  if (!rank_order_allowed(p)) return Constraint::kRankOrder;
+  return std::nullopt;
+}
+
+std::optional<Constraint> Space::pipeline_breaks(const Plan& p) const {
+  if (!layers_allow(p)) return Constraint::kLayers;
   if (!batch_allows(p)) return Constraint::kBatch;
   if (!schedule_allows(p)) return Constraint::kSchedule;
+  return std::nullopt;
+}
+
+std::optional<Constraint> Space::first_broken(const Plan& p) const {
+  if (const auto broken = layout_breaks(p)) return broken;
+  if (const auto broken = pipeline_breaks(p)) return broken;
   if (!state_allowed(p)) return Constraint::kZero;
-  if (!rank_order_allowed(p)) return Constraint::kRankOrder;
-  if (p.sequence_parallel && p.tp == 1) return Constraint::kSequence;
   return std::nullopt;
 }
 
@@ -318,9 +326,9 @@ std::vector<Pipeline> Space::pipelines_of(const Plan& layout, const FixedAxes& f
       p.schedule = schedule;
       if (all_chunks(p) > layers_) continue;
       const auto chunks = static_cast<std::size_t>(all_chunks(p));
-      if (!first_broken(p)) {
+      if (!pipeline_breaks(p)) {
         found.push_back({p, &dealings_[chunks]});
-      } else if (!uneven_[chunks].all.empty() && !first_broken(dealt(p, uneven_[chunks].all.front()))) {
+      } else if (!uneven_[chunks].all.empty() && !pipeline_breaks(dealt(p, uneven_[chunks].all.front()))) {
         found.push_back({p, &uneven_[chunks]});
       }
     }
@@ -371,15 +379,13 @@ LayoutPlans Space::plans_of(const Plan& layout, const FixedAxes& fixed) const {
            : question_.workload.global_batch;
   if (batch % layout.dp != 0) return plans;
   plans.states = states_of(layout, fixed);
-  if (plans.states.empty()) return plans;
+  if (plans.states.empty() || layout_breaks(layout)) return plans;
   const std::int64_t own = batch / layout.dp;
-  // The pipelines are asked with a state that is legal.
-  const Plan legal = with_state(layout, plans.states.front());
   for (const auto micro_batch :
        choices(fixed.micro_batch, open ? std::vector<std::int32_t>{1} : narrow(divisors(own)))) {
     if (micro_batch < 1 || own % micro_batch != 0) continue;
     if (!fixed.bounds_of(Degree::kMicroBatch).hold(micro_batch)) continue;
-    auto pipelines = pipelines_of(legal, fixed, own / micro_batch, micro_batch);
+    auto pipelines = pipelines_of(layout, fixed, own / micro_batch, micro_batch);
     if (!pipelines.empty()) plans.pipelines.push_back(std::move(pipelines));
   }
   plans.recomputes = choices(fixed.recompute, recomputes_);

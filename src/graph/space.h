@@ -139,6 +139,9 @@ class Space {
   std::int64_t count(const FixedAxes& fixed) const;
 
  private:
+  /// The first rule that the group sizes break; micro-batches, pipeline and dealing; neither reads the state.
+  std::optional<Constraint> layout_breaks(const Plan& p) const;
+  std::optional<Constraint> pipeline_breaks(const Plan& p) const;
   bool kv_heads_allow(std::int64_t tp) const;
   bool layers_allow(const Plan& p) const;
   bool experts_allow(const Plan& p) const;

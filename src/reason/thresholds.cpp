@@ -172,9 +172,8 @@ class Scan {
     Question question = base_.question();
     if (!parameter_.set(question, value) || layouts_left_ <= 0 || stopped(watch_)) return std::nullopt;
     const Estimator estimator(question);
-    const std::vector<BoundedLayout> layouts = bounded_layouts(estimator, fixed_);
-    layouts_left_ -= static_cast<std::int64_t>(layouts.size());
-    SearchResult found = fastest(estimator, fixed_, layouts, known_plan(result_), watch_);
+    SearchResult found = fastest(estimator, fixed_, known_plan(result_), watch_);
+    layouts_left_ -= found.bounded;
     // A value for which no plan is legal says nothing about memory or speed.
     if (found.census.considered == 0) return std::nullopt;
     return found;
@@ -243,10 +242,11 @@ class HbmScan {
  public:
   HbmScan(const Estimator& base, const FixedAxes& fixed, const Estimate& best, SearchWatch* watch)
       : base_(base), fixed_(fixed), best_(best), watch_(watch) {
+    found_.push_back(best);
     if (!stopped(watch)) layouts_ = bounded_layouts(base, fixed);
   }
 
-  std::optional<Threshold> below() const {
+  std::optional<Threshold> below() {
     const double fits = best_.memory.total().raw();
     double same = fits, other = 0;
     for (const double factor : kFactors) {
@@ -270,7 +270,7 @@ class HbmScan {
     return std::nullopt;
   }
 
-  std::optional<Threshold> above() const {
+  std::optional<Threshold> above() {
     const double usable = base_.usable<double>().raw();
     double same = usable, other = 0;
     for (const double factor : kFactors) {
@@ -298,18 +298,32 @@ class HbmScan {
   static constexpr int kStepsMax = 64;
 
   /// The best plan where so much is usable.
-  std::optional<Estimate> at(double usable) const {
+  std::optional<Estimate> at(double usable) {
     if (stopped(watch_)) return std::nullopt;
     Question question = base_.question();
     const Cluster& cluster = question.cluster;
     // Rounding must not take away what a plan needs to the byte.
     question.cluster.device.memory_reported.value = bytes(hbm_of(cluster, bytes(usable)) * (1 + 1e-12));
-    return fastest(Estimator(question), fixed_, layouts_, best_.plan, watch_).best;
+    const Estimator estimator(question);
+    auto found = fastest(estimator, fixed_, layouts_, known_at(question, bytes(usable)), watch_).best;
+    if (found) found_.push_back(*found);
+    return found;
+  }
+  /// What is compared with first: of the plans found so far the best that fits, else the best usual one.
+  std::optional<Plan> known_at(const Question& question, Bytes<> usable) const {
+    const Estimate* known = nullptr;
+    for (const Estimate& e : found_)
+      if (e.memory.total() <= usable && (known == nullptr || better(e, *known))) known = &e;
+    if (known != nullptr || !question.whole_space) return known == nullptr ? best_.plan : known->plan;
+    Question usual = question;
+    usual.whole_space = false;
+    const SearchResult found = fastest(Estimator(usual), fixed_, std::nullopt, watch_);
+    return known_plan(found);
   }
   bool differs(const std::optional<Estimate>& found) const {
     return !found || !same_degrees(found->plan, best_.plan);
   }
-  void bisect(double& same, double& other) const {
+  void bisect(double& same, double& other) {
     while (std::max(same, other) / std::min(same, other) > kClose) {
       const double middle = std::sqrt(same * other);
       (differs(at(middle)) ? other : same) = middle;
@@ -329,6 +343,7 @@ class HbmScan {
   const Estimate& best_;
   SearchWatch* watch_;
   std::vector<BoundedLayout> layouts_;
+  std::vector<Estimate> found_;  // with any memory
 };
 
 /// Of a question where nothing fits: the nearest miss is the smallest of all plans.

@@ -170,6 +170,29 @@ TEST(PipelinePath, BoundsUnevenStagesFromBelow) {
   }
 }
 
+TEST(PipelinePath, NoShareOfTheLayersMakesAShorterStep) {
+  RandomPipelines random(29);
+  for (const Schedule schedule : kWithPath) {
+    int filled = 0;
+    for (int i = 0; i < 300; ++i) {
+      const Plan plan = random.plan(schedule);
+      const PipelineTimes times = random.any_times(plan);
+      double all = 0;
+      for (const PassTimes& t : times.chunks) all += t.total().raw();
+      const double turns = least_turns(plan);
+      EXPECT_GE(path_s(plan, times) * (1 + 1e-9), turns * all / plan.pp) << canonical(plan);
+      if (turns > plan.grad_accumulation) ++filled;
+      PipelineTimes even = times;
+      for (PassTimes& t : even.chunks) t = times.chunks.front();
+      // With equal stages it is the step, where the pipeline's filling is in it.
+      if (turns > plan.grad_accumulation) {
+        EXPECT_NEAR(path_s(plan, even) / (turns * times.chunks.front().total().raw()), 1, 1e-9);
+      }
+    }
+    EXPECT_EQ(filled > 30, schedule == Schedule::kGpipe || schedule == Schedule::k1F1B);
+  }
+}
+
 // ZB-V and DualPipe have no path. The slowest rank's work and the average bubble are 3 % off in the median on
 // these draws, too long by up to 18 and 15 %, too short by up to 3 %.
 TEST(PipelinePath, AverageFormsOfTwoWaySchedules) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <thread>
 
 #include "search/layout_judge.h"
@@ -23,6 +24,8 @@ void add(Census& sum, const Census& part) {
   if (part.nearest_miss) keep_nearer(sum.nearest_miss, *part.nearest_miss);
   if (part.nearest_host) keep_smaller(sum.nearest_host, *part.nearest_host);
 }
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 /// Layouts that are searched before what was found excludes others: few at first, when little is excluded.
 /// What is searched depends on them and not on the threads.
@@ -67,9 +70,7 @@ class Ranking {
   }
   const std::vector<Ranked>& best() const { return best_; }
   /// Seconds a sequence, spent waiting for the batch or not, from which on no plan is wanted.
-  double slowest() const {
-    return best_.size() < wanted_ ? std::numeric_limits<double>::infinity() : best_.back().busy;
-  }
+  double slowest() const { return best_.size() < wanted_ ? kNoLimit : best_.back().busy; }
 
  private:
   std::size_t wanted_;
@@ -87,55 +88,100 @@ std::array<std::vector<std::size_t>, 2> number_degrees(const std::vector<Bounded
     standing.degrees.push_back(at->second);
     order[fresh ? 0 : 1].push_back(i);
   }
-  standing.reached.assign(known.size(), std::numeric_limits<double>::infinity());
+  standing.reached.assign(known.size(), kNoLimit);
   return order;
 }
 
-/// What a plan that is known to be legal reaches; infinite where it does not fit.
-double reached(const Estimator& estimator, const std::optional<Plan>& known) {
-  if (known) {
-    const Outcome outcome = estimator.estimate(*known);
-    if (const Estimate* e = std::get_if<Estimate>(&outcome)) return ranked(*known, e->time, {}).busy;
-  }
-  return std::numeric_limits<double>::infinity();
+/// Seconds a sequence that are wanted: no more than what a plan that is known reaches, where it fits.
+double slowest_wanted(const Estimator& estimator, const SearchOptions& options) {
+  if (!options.known) return options.slowest;
+  const Outcome outcome = estimator.estimate(*options.known);
+  const Estimate* known = std::get_if<Estimate>(&outcome);
+  return known == nullptr ? options.slowest
+                          : std::min(options.slowest, ranked(known->plan, known->time, {}).busy);
 }
 
-/// Bounds layouts that differ in the order of their ranks alone, from the first one on. One for each thread.
-struct LayoutBounds {
-  LayoutBounds(const Estimator& estimator, const FixedAxes& told, const std::vector<Plan>& all,
-               const std::vector<char>& placed_as_others)
-      : judge(std::make_unique<PlanEvaluator>(estimator)),
-        fixed(&told),
-        layouts(&all),
-        alike(&placed_as_others) {}
-  std::unique_ptr<PlanEvaluator> judge;
-  const FixedAxes* fixed;
-  const std::vector<Plan>* layouts;
-  const std::vector<char>* alike;
-  std::vector<BoundedLayout> found;
+/// Layouts that differ in the order of their ranks alone follow one another: the first of each, those with
+/// the same layers to compute together.
+std::vector<std::vector<std::size_t>> by_layer(const std::vector<Plan>& layouts) {
+  std::map<std::array<std::int32_t, 5>, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    const Plan& p = layouts[i];
+    if (i == 0 || !same_but_order(layouts[i - 1], p))
+      groups[{p.tp, p.cp, p.ep, p.etp, p.sequence_parallel ? 1 : 0}].push_back(i);
+  }
+  std::vector<std::vector<std::size_t>> all;
+  for (auto& [layer, firsts] : groups) all.push_back(std::move(firsts));
+  return all;
+}
 
-  void operator()(std::size_t first) {
+struct ToBound {
+  const FixedAxes& fixed;
+  double slowest = 0;  // seconds a sequence that are wanted
+  std::vector<Plan> layouts;
+  std::vector<char> alike;                       // of each
+  std::vector<std::vector<std::size_t>> groups;  // by_layer
+};
+
+/// Bounds layouts, a group at a time. One for each thread.
+struct LayoutBounds {
+  LayoutBounds(const Estimator& estimator, const ToBound& what)
+      : judge(std::make_unique<PlanEvaluator>(estimator)), all(&what) {}
+  std::unique_ptr<PlanEvaluator> judge;
+  const ToBound* all;
+  std::vector<BoundedLayout> found;
+  std::vector<double> kernels;  // seconds a sequence without what groups send, by micro-batch; scratch
+  std::vector<std::pair<double, Plan>> by_bound;  // with it; scratch
+
+  void operator()(std::size_t group) {
+    for (const std::size_t first : all->groups[group]) each_order(first);
+  }
+  void each_order(std::size_t first) {
     const Space& space = judge->estimator().space();
-    // The order of the ranks decides which states are legal, and nothing else of what a layout can have.
+    // The order of the ranks decides which states are legal and what groups send, and nothing else.
     LayoutPlans plans;
-    for (std::size_t i = first; i < layouts->size() && same_but_order((*layouts)[first], (*layouts)[i]);
-         ++i) {
-      const Plan& layout = (*layouts)[i];
+    kernels.clear();
+    const std::vector<Plan>& layouts = all->layouts;
+    for (std::size_t i = first; i < layouts.size() && same_but_order(layouts[first], layouts[i]); ++i) {
+      const Plan& layout = layouts[i];
       if (plans.pipelines.empty()) {
-        plans = space.plans_of(layout, *fixed);
+        plans = space.plans_of(layout, all->fixed);
+        for (const auto& pipelines : plans.pipelines) {
+          const Plan& plan = pipelines.front().plan;
+          kernels.push_back(judge->least_step_of_kernels(plan).raw() / sequences(plan));
+        }
       } else {
-        plans.states = space.states_of(layout, *fixed);
+        plans.states = space.states_of(layout, all->fixed);
       }
       if (plans.pipelines.empty() || plans.states.empty()) continue;
-      double least = std::numeric_limits<double>::infinity();
-      for (const auto& pipelines : plans.pipelines) {
-        if ((*alike)[i] != 0) break;
-        Plan plan = pipelines.front().plan;
-        plan.rank_order = layout.rank_order;
-        least = std::min(least, judge->least_step_of_micro_batch(plan).raw() / sequences(plan));
-      }
-      found.push_back({least, layout, plans.count(), (*alike)[i] != 0});
+      const bool others = all->alike[i] != 0;
+      found.push_back({others ? kNoLimit : least_of(layout, plans), layout, plans.count(), others});
     }
+  }
+  /// Seconds a sequence.
+  double least_of(const Plan& layout, const LayoutPlans& plans) {
+    by_bound.clear();
+    for (std::size_t m = 0; m < kernels.size(); ++m) {
+      Plan plan = plans.pipelines[m].front().plan;
+      plan.rank_order = layout.rank_order;
+      const bool wanted = kernels[m] <= all->slowest * kRounding;
+      by_bound.emplace_back(
+          wanted ? judge->least_step_of_micro_batch(plan).raw() / sequences(plan) : kernels[m], plan);
+    }
+    std::sort(by_bound.begin(), by_bound.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    // What replicas send is worth asking for where there is something to compare with.
+    if (by_bound.empty() || all->slowest == kNoLimit)
+      return by_bound.empty() ? kNoLimit : by_bound.front().first;
+    judge->turn_to_layout(layout, plans.states);
+    double least = kNoLimit;
+    for (const auto& [layers, plan] : by_bound) {
+      if (layers >= least) break;
+      const bool wanted = layers <= all->slowest * kRounding;
+      const double replicas = wanted ? judge->least_replicas_of_dealings(plan).raw() / sequences(plan) : 0;
+      least = std::min(least, layers + replicas);
+    }
+    return least;
   }
 };
 
@@ -159,18 +205,17 @@ bool better(const Estimate& a, const Estimate& b) {
 }
 
 std::vector<BoundedLayout> bounded_layouts(const Estimator& estimator, const FixedAxes& fixed,
-                                           unsigned threads) {
+                                           const SearchOptions& options) {
   const Space& space = estimator.space();
-  const std::vector<Plan> layouts = space.layouts(fixed);
-  const std::vector<char> alike = space.placed_as_earlier(layouts);
-  // Those that differ in the order of their ranks alone follow one another: from each to the next.
-  std::vector<std::size_t> firsts;
-  for (std::size_t i = 0; i < layouts.size(); ++i)
-    if (i == 0 || !same_but_order(layouts[i - 1], layouts[i])) firsts.push_back(i);
+  ToBound what{fixed, slowest_wanted(estimator, options), space.layouts(fixed), {}, {}};
+  what.alike = space.placed_as_earlier(what.layouts);
+  what.groups = by_layer(what.layouts);
+  std::vector<std::size_t> items(what.groups.size());
+  std::iota(items.begin(), items.end(), 0);
   std::vector<LayoutBounds> parts;
-  for (std::size_t i = threads_for(firsts.size(), threads); i > 0; --i)
-    parts.emplace_back(estimator, fixed, layouts, alike);
-  share_out(parts, firsts, 0, firsts.size());
+  for (std::size_t i = threads_for(items.size(), options.threads); i > 0; --i)
+    parts.emplace_back(estimator, what);
+  share_out(parts, items, 0, items.size());
   std::vector<BoundedLayout> all;
   for (const LayoutBounds& part : parts) all.insert(all.end(), part.found.begin(), part.found.end());
   std::sort(all.begin(), all.end(), [](const BoundedLayout& a, const BoundedLayout& b) {
@@ -184,7 +229,7 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed,
   SearchResult result;
   Ranking ranking(options.runners_up + 1);
   Standing standing;
-  standing.slowest_wanted = std::min(options.slowest, reached(estimator, options.known));
+  standing.slowest_wanted = slowest_wanted(estimator, options);
   SearchWatch* watch = options.watch;
   if (watch != nullptr) watch->layouts += static_cast<std::int64_t>(layouts.size());
   const auto exclude = [&](std::int64_t plans, std::int64_t& as) {
@@ -232,18 +277,23 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed,
 
 SearchResult search(const Estimator& estimator, const FixedAxes& fixed, const SearchOptions& options) {
   SearchOptions own = options;
+  std::int64_t bounded = 0;
   if (estimator.question().whole_space) {
     // What the usual plans reach excludes most of the others from the start.
     Question usual = estimator.question();
     usual.whole_space = false;
     SearchResult found = search(Estimator(usual), fixed, options);
     if (found.stopped) return found;
+    bounded = found.bounded;
     if (found.runners_up.size() == options.runners_up && found.best) {
       const Estimate& slowest = found.runners_up.empty() ? *found.best : found.runners_up.back();
       own.slowest = std::min(own.slowest, ranked(slowest.plan, slowest.time, {}).busy * kRounding);
     }
   }
-  return search(estimator, fixed, bounded_layouts(estimator, fixed, options.threads), own);
+  const std::vector<BoundedLayout> layouts = bounded_layouts(estimator, fixed, own);
+  SearchResult found = search(estimator, fixed, layouts, own);
+  found.bounded = bounded + static_cast<std::int64_t>(layouts.size());
+  return found;
 }
 
 }  // namespace shardplan

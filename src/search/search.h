@@ -63,7 +63,8 @@ struct SearchResult {
   /// The best plan of each other layout (degrees), fastest first.
   std::vector<Estimate> runners_up;
   Census census;
-  bool stopped = false;  // before its end: what it holds is of the layouts that were searched
+  std::int64_t bounded = 0;  // layouts that the search had to bound itself
+  bool stopped = false;      // before its end: what it holds is of the layouts that were searched
 };
 
 /// Faster per sequence first; then more headroom; then less traffic felt; then the smaller plan. Total and
@@ -88,10 +89,10 @@ struct BoundedLayout {
   std::int64_t plans = 0;  // legal ones
   bool alike = false;      // another one's ranks in an order that changes nothing
 };
-/// All layouts, the least bound first and those that are alike last. Memory plays no part: one list serves
-/// devices of every memory.
+/// All layouts, the least bound first and those that are alike last; bounds of what the options do not want
+/// are not as sharp as they could be. Memory plays no part: one list serves devices of every memory.
 std::vector<BoundedLayout> bounded_layouts(const Estimator& estimator, const FixedAxes& fixed,
-                                           unsigned threads = 0);
+                                           const SearchOptions& options = {});
 
 SearchResult search(const Estimator& estimator, const FixedAxes& fixed, const SearchOptions& options = {});
 /// The same over the layouts of `bounded_layouts`, or some of them.

@@ -110,7 +110,7 @@ class SizeScan {
   void bound(std::int64_t gpus, const QuestionOfSize& question_of) {
     const Question question = question_of(gpus);
     const Estimator estimator(question);
-    const double least = bounded_layouts(estimator, question.fixed, options_.threads).front().per_sequence;
+    const double least = bounded_layouts(estimator, question.fixed, options_).front().per_sequence;
     if (least > in_time_ * kRounding) {
       ++found_.census.excluded;
     } else {

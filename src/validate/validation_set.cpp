@@ -132,8 +132,7 @@ std::optional<Error> take_left_out_file(const std::string& file, Validation& row
   if (!text) return text.error();
   const Result<CsvTable> table = read_csv(*text, file);
   if (!table) return table.error();
-  if (const auto error = missing_column(*table, file, {"id", "left_out_s"}, "id and left_out_s"))
-    return error;
+  if (auto error = missing_column(*table, file, {"id", "left_out_s"}, "id and left_out_s")) return error;
   take_left_out(*table, rows);
   return std::nullopt;
 }

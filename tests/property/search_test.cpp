@@ -293,16 +293,32 @@ TEST(Search, NoBoundIsAboveAPlanItSpeaksFor) {
         const bool in_part = plan.recompute.kind == Recompute::Kind::kBlock;
         if (!in_part) {
           ASSERT_LE(judge.least_memory_of_layers(plan).raw(), total) << canonical(plan);
-          ASSERT_LE(judge.least_memory_of_dealings(plan).raw(), total) << canonical(plan);
+          const std::int32_t group =
+              plan.recompute.kind == Recompute::Kind::kUniform ? plan.recompute.layers : 1;
+          ASSERT_LE(judge.least_memory_of_dealings(plan, group).raw(), total) << canonical(plan);
         }
-        ASSERT_LE(judge.least_step_of_layers(plan).raw() + judge.least_replicas(plan).raw(), step)
-            << canonical(plan);
+        const double layers = judge.least_step_of_layers(plan).raw();
+        const double of_dealings = judge.least_replicas_of_dealings(plan).raw();
+        ASSERT_LE(judge.least_step_of_kernels(plan).raw(), judge.least_step_of_micro_batch(plan).raw());
+        ASSERT_LE(layers + judge.least_replicas(plan).raw(), step) << canonical(plan);
+        ASSERT_LE(of_dealings, judge.least_replicas(plan).raw() * kRounding) << canonical(plan);
+        ASSERT_LE(layers * PlanEvaluator::least_turns(plan) + of_dealings, step) << canonical(plan);
         Plan more = plan;
-        more.recompute = plans.layers_in_groups
-                             ? Recompute::uniform(static_cast<std::int32_t>(q.model.layers.size()))
-                             : Recompute::kFull;
-        ASSERT_LE(judge.least_memory_of_dealings(more).raw(), total) << canonical(plan);
+        const auto all_layers = static_cast<std::int32_t>(q.model.layers.size());
+        more.recompute = plans.layers_in_groups ? Recompute::uniform(all_layers) : Recompute::kFull;
+        ASSERT_LE(judge.least_memory_of_dealings(more, 1).raw(), total) << canonical(plan);
+        more.recompute = Recompute::kFull;
+        if (plan.recompute.kind != Recompute::Kind::kUniform) {
+          ASSERT_LE(judge.least_memory_of_dealings(more, 1).raw(), total) << canonical(plan);
+        }
         if (!in_part) continue;
+        // In a memory that the plan just fills, it may run no fewer layers again than it does.
+        std::int64_t again = 0;
+        for (std::int64_t c = 0; c < all_chunks(plan); ++c)
+          again += recomputed_layers(plan, chunk_layers(all_layers, plan, c)).count();
+        more.recompute = Recompute::kNone;
+        ASSERT_LE(judge.least_layers_again(more, bytes(total)), static_cast<double>(again) + 1e-6)
+            << canonical(plan);
         more.recompute = Recompute::block(plan.recompute.layers + 1);
         ASSERT_LE(judge.least_memory_of_part(more).raw(), total) << canonical(plan);
       }

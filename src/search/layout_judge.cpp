@@ -1,0 +1,407 @@
+#include "search/layout_judge.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardplan {
+namespace {
+
+/// The two copies of a chunk of DualPipe share the micro-batches.
+double copies(const Plan& plan) { return plan.schedule == Schedule::kDualPipe ? 2 : 1; }
+
+/// Micro-batches that a rank takes one after the other.
+double passes(const Plan& plan) { return plan.grad_accumulation / copies(plan); }
+
+bool has_others(const std::vector<Pipeline>& pipelines) {
+  return std::any_of(pipelines.begin(), pipelines.end(),
+                     [](const Pipeline& pipeline) { return pipeline.dealings->all.size() > 1; });
+}
+
+/// Layers of the fullest rank that are run again where the first n of each chunk are.
+std::int64_t in_part(const Plan& plan, const Dealing& dealing, std::int64_t n) {
+  if (plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe) return 0;
+  return (plan.interleave - 1) * std::min<std::int64_t>(n, dealing.between) +
+         std::min<std::int64_t>(n, dealing.largest);
+}
+
+}  // namespace
+
+void Judge::operator()(std::size_t at) {
+  if (watch_ != nullptr && watch_->stop) return;
+  const BoundedLayout& layout = (*layouts_)[at];
+  leader_ = std::nullopt;
+  nearest_ = standing_->nearest;
+  known_ = standing_->reached[standing_->degrees[at]];
+  census.considered += layout.plans;
+  if (layout.per_sequence > fastest() * kRounding) {
+    census.slower += layout.plans;
+  } else {
+    each_micro_batch(layout.layout);
+  }
+  if (leader_) leaders.emplace_back(at, *leader_);
+  if (nearest_) keep_nearer(census.nearest_miss, *nearest_);
+  if (watch_ != nullptr) ++watch_->searched;
+}
+
+/// `least`: of the plan's stages, or of the whole step where `replicas` is none.
+bool Judge::too_slow(const Plan& plan, Seconds<> least, Seconds<> replicas) const {
+  return (least + replicas).raw() > fastest() * sequences(plan) * kRounding;
+}
+
+/// Seconds a sequence: what takes longer is not wanted.
+double Judge::fastest() const {
+  const double own = leader_ ? std::min(leader_->busy, known_) : known_;
+  return std::min(own, standing_->slowest_wanted);
+}
+
+/// As long as nothing fits, not where it may be the nearest miss.
+bool Judge::too_large(Bytes<> least) const {
+  const double beyond = least.raw() - usable_.raw() * kRounding;
+  if (beyond <= 0) return false;
+  return one_fits() || (nearest_ && beyond > nearest_->shortfall.raw());
+}
+
+/// Of every pipeline of every micro-batch the plainest dealing first: what it reaches excludes most of the
+/// others.
+void Judge::each_micro_batch(const Plan& layout) {
+  const LayoutPlans plans = estimator_->space().plans_of(layout, *fixed_);
+  judge_->turn_to_layout(layout, plans.states);
+  if (!standing_->fits) seek_near(plans);
+  bound_micro_batches(plans);
+  const auto slow = [&](const MicroBatch& of) {
+    return too_slow(of.pipelines->front().plan, of.least, of.replicas);
+  };
+  for (MicroBatch* of : by_bound_) {
+    if (slow(*of)) {
+      census.slower += plans.count(*of->pipelines);
+      of->pipelines = nullptr;
+    } else {
+      of->replicas = judge_->least_replicas_of_dealings(of->pipelines->front().plan);
+      turn_recomputes(plans, *of);
+      for (const Pipeline& pipeline : *of->pipelines) first_dealing(plans, *of, pipeline);
+    }
+  }
+  for (MicroBatch* of : by_bound_) {
+    if (of->pipelines == nullptr || !has_others(*of->pipelines)) continue;
+    if (slow(*of)) {
+      for (const Pipeline& pipeline : *of->pipelines) census.slower += plans.count(pipeline, 1);
+    } else {
+      for (const Pipeline& pipeline : *of->pipelines) other_dealings(plans, *of, pipeline);
+    }
+  }
+}
+
+/// How near the plans come that keep little: farther ones need not be looked at where none fits.
+void Judge::seek_near(const LayoutPlans& plans) {
+  const Pipeline& pipeline = plans.pipelines.front().front();
+  Plan plan = dealt(pipeline.plan, pipeline.dealings->all.front());
+  plan.recompute = plans.recomputes.size() > 1 ? Recompute::kFull : plans.recomputes.front();
+  for (std::size_t i = 0; i < plans.states.size(); ++i) {
+    if (too_large(judge_->least_memory(plan, i))) continue;
+    int stage = 0;
+    const Plan whole = with_state(plan, plans.states[i]);
+    const MemoryBreakdown<> memory = judge_->fullest_memory(whole, stage);
+    if (const auto broken = Estimator::broken_memory(memory, usable_))
+      keep_nearer(nearest_, {whole, memory, stage, *broken, memory.total() - usable_});
+  }
+}
+
+/// The micro-batches that could be fastest first: what they reach excludes the others.
+void Judge::bound_micro_batches(const LayoutPlans& plans) {
+  if (micro_batches_.size() < plans.pipelines.size()) micro_batches_.resize(plans.pipelines.size());
+  by_bound_.clear();
+  for (const auto& pipelines : plans.pipelines) {
+    MicroBatch& own = micro_batches_[by_bound_.size()];
+    own.pipelines = &pipelines;
+    own.least = judge_->least_step_of_micro_batch(pipelines.front().plan);
+    own.replicas = seconds(0);
+    by_bound_.push_back(&own);
+  }
+  std::stable_sort(by_bound_.begin(), by_bound_.end(),
+                   [](const MicroBatch* a, const MicroBatch* b) { return a->least < b->least; });
+}
+
+/// What the micro-batch's layers take with each recomputation. What takes least is tried first: where it
+/// fits, the others are slower.
+void Judge::turn_recomputes(const LayoutPlans& plans, MicroBatch& of) {
+  Plan plan = of.pipelines->front().plan;
+  const auto turn = [&](Again& again, const Recompute& recompute) {
+    plan.recompute = again.recompute = recompute;
+    again.least = judge_->least_step_of_layers(plan);
+    again.layers.clear();
+  };
+  of.again.resize(plans.recomputes.size());
+  for (std::size_t i = 0; i < of.again.size(); ++i) turn(of.again[i], plans.recomputes[i]);
+  std::stable_sort(of.again.begin(), of.again.end(),
+                   [](const Again& a, const Again& b) { return a.least < b.least; });
+  turn(of.whole, Recompute::kFull);
+  turn(of.kept, Recompute::block(1));
+  of.layer_again = judge_->least_recompute(plan);
+}
+
+/// What is left of the pipeline's dealings [from, to); counts the others.
+void Judge::turn_pipeline(const LayoutPlans& plans, MicroBatch& of, const Pipeline& pipeline,
+                          std::size_t from, std::size_t to) {
+  const auto states = static_cast<std::int64_t>(plans.states.size());
+  const auto ways = static_cast<std::int64_t>(to - from);
+  const auto& largest_from = pipeline.dealings->largest_from;
+  const std::int64_t by_layer = (largest_from[from] - largest_from[to] - ways) * states;
+  const double turns = PlanEvaluator::least_turns(pipeline.plan);
+  left_.again.clear();
+  left_.parts = left_.groups = false;
+  // What runs all layers again, one by one, keeps least of all that have no groups.
+  const bool too_large = none_deals(pipeline, Recompute::kFull);
+  for (std::size_t i = 0; i < of.again.size(); ++i) {
+    if (too_slow(pipeline.plan, of.again[i].least * turns, of.replicas)) {
+      census.slower += static_cast<std::int64_t>(of.again.size() - i) * ways * states;
+      break;
+    }
+    if (too_large || none_deals(pipeline, of.again[i].recompute)) {
+      census.larger += ways * states;
+    } else {
+      left_.again.push_back(&of.again[i]);
+    }
+  }
+  if (plans.layers_in_part) {
+    if (too_large) {
+      census.larger += by_layer;
+    } else if (too_slow(pipeline.plan, least_of_parts(of, pipeline) * turns, of.replicas)) {
+      census.slower += by_layer;
+    } else {
+      left_.parts = true;
+    }
+  }
+  if (plans.layers_in_groups) {
+    if (too_slow(pipeline.plan, of.whole.least * turns, of.replicas)) {
+      census.slower += by_layer;
+    } else if (no_groups_deal(pipeline, plans.most_in_group(pipeline.dealings->all.back()))) {
+      census.larger += by_layer;
+    } else {
+      left_.groups = true;
+    }
+  }
+}
+
+/// Whether no dealing of the pipeline's layers fits, with any state.
+bool Judge::none_deals(const Pipeline& pipeline, const Recompute& recompute) {
+  Plan plan = pipeline.plan;
+  plan.recompute = recompute;
+  return too_large(judge_->least_memory_of_dealings(plan, 1));
+}
+
+/// Nor with any of 2 to `most` layers run again at once: the more, the fewer inputs are kept, and the more is
+/// there at once.
+bool Judge::no_groups_deal(const Pipeline& pipeline, std::int32_t most) {
+  Plan plan = pipeline.plan;
+  for (std::int32_t least = 2, largest = 2; least <= most; least = largest + 1, largest *= 2) {
+    plan.recompute = Recompute::uniform(std::min(largest, most));
+    if (!too_large(judge_->least_memory_of_dealings(plan, least))) return false;
+  }
+  return true;
+}
+
+/// A step of plans that run some layers again: no fewer than for one of them to fit.
+Seconds<> Judge::least_of_parts(const MicroBatch& of, const Pipeline& pipeline) {
+  Plan plan = pipeline.plan;
+  plan.recompute = Recompute::kNone;
+  left_.layers_again = one_fits() ? judge_->least_layers_again(plan, usable_) : 0;
+  return of.least + of.layer_again * (left_.layers_again * plan.grad_accumulation / plan.pp);
+}
+
+void Judge::first_dealing(const LayoutPlans& plans, MicroBatch& of, const Pipeline& pipeline) {
+  turn_pipeline(plans, of, pipeline, 0, 1);
+  if (!left_.none()) each_dealing(plans, of, pipeline, pipeline.dealings->all.front());
+}
+
+void Judge::other_dealings(const LayoutPlans& plans, MicroBatch& of, const Pipeline& pipeline) {
+  // Those with smaller largest chunks come first: from one that is too slow by its largest chunk alone on,
+  // all are.
+  const std::vector<Dealing>& all = pipeline.dealings->all;
+  turn_pipeline(plans, of, pipeline, 1, all.size());
+  if (left_.none()) return;
+  const std::vector<double>& layers = layers_of(least_left(of), pipeline.plan);
+  const auto second = all.begin() + 1;
+  const auto end = std::partition_point(second, all.end(), [&](const Dealing& dealing) {
+    const double largest = layers[static_cast<std::size_t>(dealing.largest)];
+    return !too_slow(pipeline.plan, seconds(largest * passes(pipeline.plan)), of.replicas);
+  });
+  const auto slower = static_cast<std::int64_t>(all.end() - end);
+  const std::int64_t by_layer =
+      pipeline.dealings->largest_from[static_cast<std::size_t>(end - all.begin())] - slower;
+  census.slower += (slower * static_cast<std::int64_t>(left_.again.size()) +
+                    by_layer * ((left_.parts ? 1 : 0) + (left_.groups ? 1 : 0))) *
+                   static_cast<std::int64_t>(plans.states.size());
+  for (auto dealing = second; dealing != end; ++dealing) each_dealing(plans, of, pipeline, *dealing);
+}
+
+const std::vector<double>& Judge::layers_of(Again& again, Plan plan) {
+  plan.recompute = again.recompute;
+  if (again.layers.empty()) judge_->least_layers(plan, again.layers);
+  return again.layers;
+}
+
+/// What takes least of what is left.
+Judge::Again& Judge::least_left(MicroBatch& of) {
+  if (left_.parts) return of.kept;
+  return left_.again.empty() ? of.whole : *left_.again.front();
+}
+
+/// A step is no shorter than the fullest rank's own work, nor than the path through the last rank or the one
+/// before it (cost/pipeline_path.h), with all layers taken for those that take least.
+Seconds<> Judge::least_of_ranks(Plan plan, const Dealing& dealing, Again& again) {
+  const RankLayers ranks = rank_layers(plan, dealing);
+  const std::vector<double>& layers = layers_of(again, plan);
+  const auto of = [&](std::int64_t n) { return layers[static_cast<std::size_t>(n)]; };
+  const double m = plan.grad_accumulation, p = plan.pp;
+  double least = of(ranks.fullest) * passes(plan);
+  const bool gpipe = plan.schedule == Schedule::kGpipe, interleaved = plan.schedule == Schedule::kInterleaved;
+  if (plan.pp == 1 || (!gpipe && !interleaved && plan.schedule != Schedule::k1F1B)) return seconds(least);
+  const double all = again.least.raw() * p / m;  // one micro-batch on all stages
+  if (gpipe) return seconds(all + (m - 1) * of(ranks.fullest));
+  least = std::max(least, of(ranks.last) * m + of(ranks.before));
+  if (plan.pp < 3 || plan.grad_accumulation <= plan.pp) return seconds(least);
+  // The last but one has chunks of the middle only. Before its first backward pass it runs 3 of its last
+  // chunk, after p of each other; 2 where it has one.
+  const double one = of(dealing.between);
+  const double own =
+      interleaved ? (m - p) * of(plan.interleave * dealing.between) + (p - 3) * one : (m - 2) * one;
+  return seconds(std::max(least, all + of(dealing.even() ? dealing.between : dealing.last) + own));
+}
+
+void Judge::each_dealing(const LayoutPlans& plans, MicroBatch& of, const Pipeline& pipeline,
+                         const Dealing& dealing) {
+  const auto states = static_cast<std::int64_t>(plans.states.size());
+  Plan plan = dealt(pipeline.plan, dealing);
+  if (too_slow(plan, least_of_ranks(plan, dealing, least_left(of)), of.replicas)) {
+    const std::int64_t by_layer = (left_.parts ? plans.most_in_part(dealing) : 0) +
+                                  (left_.groups ? plans.most_in_group(dealing) - 1 : 0);
+    census.slower += (static_cast<std::int64_t>(left_.again.size()) + by_layer) * states;
+    return;
+  }
+  std::optional<Seconds<>> replicas;  // of this dealing
+  const auto of_dealing = [&] {
+    if (!replicas) replicas = judge_->least_replicas(plan);
+    return *replicas;
+  };
+  for (Again* again : left_.again) {
+    plan.recompute = again->recompute;
+    const Seconds<> least = std::max(again->least, least_of_ranks(plan, dealing, *again));
+    if (too_slow(plan, least, of.replicas)) {
+      census.slower += states;
+    } else if (too_large(judge_->least_memory_of_layers(plan))) {
+      census.larger += states;
+    } else if (too_slow(plan, least, of_dealing())) {
+      census.slower += states;
+    } else {
+      each_state(plans, plan, of_dealing());
+    }
+  }
+  if (left_.parts) each_part(plans, of, plan, dealing);
+  if (left_.groups) each_group(plans, plan, dealing, of_dealing());
+}
+
+/// Plans that run all layers again and keep one input for several: as slow as one that keeps each.
+void Judge::each_group(const LayoutPlans& plans, Plan plan, const Dealing& dealing, Seconds<> replicas) {
+  const std::int32_t most = plans.most_in_group(dealing);
+  if (most == 1) return;
+  plan.recompute = Recompute::kFull;
+  if (too_slow(plan, judge_->least_step(plan), replicas)) {
+    census.slower += (most - 1) * static_cast<std::int64_t>(plans.states.size());
+    return;
+  }
+  for (std::int32_t n = 2; n <= most; ++n) {
+    plan.recompute = Recompute::uniform(n);
+    each_state(plans, plan, replicas);
+  }
+}
+
+/// Plans that recompute some layers of each chunk: the more, the slower and the smaller.
+void Judge::each_part(const LayoutPlans& plans, const MicroBatch& of, Plan plan, const Dealing& dealing) {
+  const auto states = static_cast<std::int64_t>(plans.states.size());
+  const std::int32_t most = plans.most_in_part(dealing);
+  const auto chunks = static_cast<double>(all_chunks(plan));
+  // No more than these are too small a part, whatever they hold.
+  std::int32_t small = std::min(most, static_cast<std::int32_t>(std::ceil(left_.layers_again / chunks)) - 1);
+  small = std::max(small, 0);
+  const std::int64_t fullest = rank_layers(plan, dealing).fullest;
+  const double kept = of.kept.layers[static_cast<std::size_t>(fullest)];
+  const auto slow = [&](std::int32_t n, Seconds<> replicas) {
+    const double again = of.layer_again.raw() * static_cast<double>(in_part(plan, dealing, n));
+    return too_slow(plan, seconds((kept + again) * passes(plan)), replicas);
+  };
+  const auto excluded = [&](std::int32_t n) {
+    plan.recompute = Recompute::block(n);
+    return too_large(judge_->least_memory_of_part(plan));
+  };
+  std::int32_t last = small;
+  while (last < most && !slow(last + 1, of.replicas)) ++last;
+  census.slower += (most - last) * states;
+  census.larger += small * states;
+  if (last == small) return;
+  if (excluded(last)) {
+    census.larger += (last - small) * states;
+    return;
+  }
+  const Seconds<> replicas = judge_->least_replicas(plan);
+  const std::int32_t enough = last;  // layers with which memory may do
+  while (last > small && slow(last, replicas)) --last;
+  census.slower += (enough - last) * states;
+  if (last == small) return;
+  std::int32_t out = small, fits = last + 1;  // `out` is excluded or too few, `fits` is not excluded
+  while (fits - out > 1) {
+    const std::int32_t middle = (out + fits) / 2;
+    (excluded(middle) ? out : fits) = middle;
+  }
+  census.larger += (out - small) * states;
+  for (std::int32_t n = out + 1; n <= last; ++n) {
+    plan.recompute = Recompute::block(n);
+    if (too_slow(plan, judge_->least_step(plan), replicas)) {
+      census.slower += (last - n + 1) * states;
+      break;
+    }
+    each_state(plans, plan, replicas);
+  }
+}
+
+void Judge::each_state(const LayoutPlans& plans, const Plan& plan, Seconds<> replicas) {
+  const auto all = static_cast<std::int64_t>(plans.states.size());
+  if (too_slow(plan, judge_->least_step(plan), replicas)) {
+    census.slower += all;
+    return;
+  }
+  if (too_large(judge_->least_memory(plan))) {
+    census.larger += all;
+    return;
+  }
+  for (std::size_t i = 0; i < plans.states.size(); ++i) {
+    if (too_large(judge_->least_memory(plan, i))) {
+      ++census.larger;
+    } else if (too_slow(plan, judge_->least_step(plan, i))) {
+      ++census.slower;
+    } else {
+      consider(with_state(plan, plans.states[i]));
+    }
+  }
+}
+
+void Judge::consider(const Plan& plan) {
+  int stage = 0;
+  const MemoryBreakdown<> memory = judge_->fullest_memory(plan, stage);
+  if (const auto broken = estimator_->broken_memory(plan, memory, usable_)) {
+    ++census.rejected[static_cast<std::size_t>(*broken)];
+    if (*broken == Constraint::kHostMemory) {
+      // It is not the device that misses.
+      keep_smaller(census.nearest_host, {plan, estimator_->host_need(plan)});
+      return;
+    }
+    const Bytes<> shortfall = memory.total() - usable_;
+    if (!nearest_ || !(nearest_->shortfall < shortfall))
+      keep_nearer(nearest_, {plan, memory, stage, *broken, shortfall});
+    return;
+  }
+  ++census.feasible;
+  const Ranked found = ranked(plan, judge_->time(plan), usable_ - memory.total());
+  if (!leader_ || better(found, *leader_)) leader_ = found;
+}
+
+}  // namespace shardplan
