@@ -84,14 +84,14 @@ class Interrupt(unittest.TestCase):
         status, answer = self.stopped(SIZES, r"searching: (legal sizes|bounds of sizes|sizes) \d+ of \d+; Ctrl-C")
         self.assertGreater(answer["sizes"]["not_looked_at"], 0)
         self.assertTrue(answer["search"]["stopped"])
-        self.assertEqual(status, 0 if answer["feasible"] else 1)
+        self.assertEqual(status, 0 if answer["feasible"] else 130)
 
     def test_layouts(self):
         status, answer = self.stopped(ONE, r"searching: layouts \d+ of \d+; Ctrl-C")
         self.assertTrue(answer["search"]["stopped"])
         self.assertIn("threshold: sequence", answer["search"]["not_looked_at"])
         self.assertIn(answer["feasible"], (True, None))
-        self.assertEqual(status, 0 if answer["feasible"] else 1)
+        self.assertEqual(status, 0 if answer["feasible"] else 130)
 
     def test_what_would_change_the_answer(self):
         status, answer = self.stopped(ONE, r"searching: (unused axes|thresholds) \d+ of \d+; Ctrl-C")

@@ -30,7 +30,7 @@ int sweep(const Typed& typed, const CommQuestion& question, const Output& output
 
 int run(const Typed& typed, const Output& output) {
   if (typed.svg) {
-    if (const auto error = format_error(*typed.svg, kSvg, {".svg"}, "a file that ends in .svg"))
+    if (const auto error = file_error(*typed.svg, kSvg, {".svg"}, "a file that ends in .svg"))
       return output.error(*error);
   }
   const Result<CommQuestion> question = build_comm_question(typed.spec, catalog());

@@ -19,6 +19,12 @@ std::optional<Error> format_error(const std::string& path, const std::string& fl
                nearest_name(format, endings)};
 }
 
+std::optional<Error> file_error(const std::string& path, const std::string& flag,
+                                const std::vector<std::string>& endings, const std::string& expected) {
+  auto error = format_error(path, flag, endings, expected);
+  return error ? error : OutputFile(path, flag).unwritable();
+}
+
 // Named by the process, so that two that write the same file do not meet before it is whole.
 OutputFile::OutputFile(std::string path, std::string flag)
     : path_(std::move(path)),
@@ -42,6 +48,15 @@ bool OutputFile::write(std::string_view part) {
   return stream_.good();
 }
 
+std::optional<Error> OutputFile::unwritable() const {
+  return there_ ? std::nullopt : std::optional(unwritable_error());
+}
+
+Error OutputFile::unwritable_error() const {
+  return {"unwritable", "\"" + path_ + "\" cannot be written", flag_,
+          "a file in a folder that is there and may be written to", ""};
+}
+
 std::optional<Error> OutputFile::finish() {
   bool good = there_ && stream_.good();
   if (good) {
@@ -50,12 +65,8 @@ std::optional<Error> OutputFile::finish() {
     if (!stream_.fail()) std::filesystem::rename(part_, path_, failed);
     good = !stream_.fail() && !failed;
   }
-  if (good) {
-    there_ = false;
-    return std::nullopt;
-  }
-  return Error{"unwritable", "\"" + path_ + "\" cannot be written", flag_,
-               "a file in a folder that is there and may be written to", ""};
+  there_ = there_ && !good;  // what is left of it is removed
+  return good ? std::nullopt : std::optional(unwritable_error());
 }
 
 }  // namespace shardplan::cli

@@ -24,6 +24,10 @@ std::string extension(const std::string& path);
 std::optional<Error> format_error(const std::string& path, const std::string& flag,
                                   const std::vector<std::string>& endings, const std::string& expected);
 
+/// The same, or that it cannot be written: to be told before the work whose result it is to hold.
+std::optional<Error> file_error(const std::string& path, const std::string& flag,
+                                const std::vector<std::string>& endings, const std::string& expected);
+
 class OutputFile {
  public:
   /// `flag` is the one that named the file, for errors.
@@ -32,10 +36,14 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
+  /// Why nothing can be written, if so.
+  std::optional<Error> unwritable() const;
   bool write(std::string_view part);
   std::optional<Error> finish();
 
  private:
+  Error unwritable_error() const;
+
   std::string path_, part_, flag_;
   std::ofstream stream_;
   bool there_ = false;  // the part file is

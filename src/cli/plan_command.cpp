@@ -43,13 +43,13 @@ TraceRoots plan_roots(const Estimator& estimator, const Estimate& best, const Ob
 }
 
 /// What is wrong with the names of the files to write, if anything.
-std::optional<Error> file_error(const Typed& typed) {
+std::optional<Error> files_error(const Typed& typed) {
   if (typed.timeline) {
-    if (auto error = timeline_format_error(*typed.timeline)) return error;
+    if (auto error = timeline_file_error(*typed.timeline)) return error;
   }
   if (!typed.pareto || typed.pareto->empty()) return std::nullopt;
-  return format_error(*typed.pareto, kPareto, {".csv", ".svg"},
-                      "a file that ends in .csv (a table) or .svg (a picture), or none");
+  return file_error(*typed.pareto, kPareto, {".csv", ".svg"},
+                    "a file that ends in .csv (a table) or .svg (a picture), or none");
 }
 
 std::optional<Error> write_pareto(const RunAnswer& run, const std::string& title, const std::string& path) {
@@ -89,7 +89,7 @@ Result<Found> find(const Typed& typed, const PlanQuestion& asked) {
 }
 
 int run(const Typed& typed, const Output& output) {
-  if (const auto error = file_error(typed)) return output.error(*error);
+  if (const auto error = files_error(typed)) return output.error(*error);
   const Result<PlanQuestion> asked = build_plan_question(typed.spec, catalog());
   if (!asked) return output.error(asked.error());
   if (typed.pareto && !asked->precisions.empty()) {
@@ -122,7 +122,9 @@ int run(const Typed& typed, const Output& output) {
     text += timeline_text(line, *typed.timeline);
     json["timeline"] = timeline_json(line, *typed.timeline);
   }
-  return output.answer(text, json, whole.yes());
+  const int status = output.answer(text, json, whole.yes());
+  // Nobody knows whether there is a plan.
+  return status == kNo && answered.result.stopped && !best ? kInterrupted : status;
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ void warn_of_large(const StepTimeline& line, const std::string& path) {
 
 }  // namespace
 
-std::optional<Error> timeline_format_error(const std::string& path) {
-  return format_error(path, kFlag, {".json", ".svg"},
-                      "a file that ends in .json (a trace) or .svg (a picture)");
+std::optional<Error> timeline_file_error(const std::string& path) {
+  return file_error(path, kFlag, {".json", ".svg"},
+                    "a file that ends in .json (a trace) or .svg (a picture)");
 }
 
 std::optional<Error> write_timeline(const StepTimeline& line, const std::string& title,

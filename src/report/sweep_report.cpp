@@ -217,6 +217,20 @@ std::optional<RowFate> SweepLines::fate(std::int64_t index, std::string_view lin
   return std::nullopt;
 }
 
+bool SweepLines::whole(std::string_view line) const {
+  if (format == RowFormat::kJsonLines) return Json::accept(line);
+  const auto commas = [](std::string_view text) {
+    bool quoted = false;
+    std::int64_t count = 0;
+    for (const char c : text) {
+      if (c == '"') quoted = !quoted;
+      if (c == ',' && !quoted) ++count;
+    }
+    return quoted ? -1 : count;
+  };
+  return commas(line) == commas(header());
+}
+
 bool SweepLines::cut_short(std::int64_t index, std::string_view line) const {
   if (index < 0) return header().starts_with(line);
   const std::string start = row_start(index);
@@ -249,6 +263,7 @@ Result<std::int64_t> kept_bytes(std::istream& file, const SweepLines& lines, Swe
     } else {
       const auto fate = lines.fate(index, line);
       if (!fate) return other("there is no " + row + " where it should be");
+      if (!lines.whole(line)) return other(row + " is damaged");
       summary.count(*fate);
       ++summary.kept;
     }

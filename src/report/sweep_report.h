@@ -40,6 +40,8 @@ struct SweepLines {
   std::string row(std::int64_t index, const Json& item, const SweepRow& row) const;
   /// What that item's row starts with, whatever it says.
   std::string row_start(std::int64_t index) const;
+  /// Whether a row has all of its columns, or is JSON; what they hold is not looked at.
+  bool whole(std::string_view line) const;
   /// Of a line without its end; nothing where it is not that item's row.
   std::optional<RowFate> fate(std::int64_t index, std::string_view line) const;
   /// Whether that item's row may have been cut short to this, or the header where `index` is -1.

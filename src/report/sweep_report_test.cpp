@@ -145,8 +145,10 @@ TEST(SweepReport, WhatIsOfAnotherSweepIsRefused) {
     std::string skipped = three.file;
     const std::size_t second = skipped.find('\n', three.lines.header().size()) + 1;
     skipped.erase(second, skipped.find('\n', second) + 1 - second);
+    std::string damaged = three.file;
+    damaged.erase(damaged.find('\n', three.lines.header().size()) - 20, 20);
     for (const std::string& text :
-         {other, skipped, three.file + three.file, std::string("notes"), std::string("notes\n"),
+         {other, skipped, damaged, three.file + three.file, std::string("notes"), std::string("notes\n"),
           std::string("\n"), three.file + "notes", three.file + "\n"})
       EXPECT_EQ(refused(text), "other_sweep");
   }

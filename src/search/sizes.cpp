@@ -187,7 +187,9 @@ std::vector<std::optional<Estimate>> best_of_each(const std::vector<Question>& q
                                                   const SearchOptions& options) {
   std::vector<std::optional<Estimate>> best;
   std::optional<Plan> known;
+  WatchedItems precisions(options.watch, "precisions", static_cast<std::int64_t>(questions.size()));
   for (const Question& question : questions) {
+    precisions.next();
     const Estimator estimator(question);
     best.push_back(fastest(estimator, question.fixed, known, options.watch).best);
     if (best.back()) known = best.back()->plan;

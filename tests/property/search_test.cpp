@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -142,6 +143,45 @@ TEST(Search, FindsWhatASearchOfEveryPlanFinds) {
     const SearchResult near = fastest(estimator, {}, every.best.back().plan);
     EXPECT_EQ(near.best->plan, every.best.front().plan) << said(asked);
   }
+}
+
+/// Questions that nobody chose.
+Asked drawn(std::mt19937& random) {
+  const auto one_of = [&](std::initializer_list<const char*> all) {
+    return all.begin()[random() % all.size()];
+  };
+  Asked asked{};
+  const bool dense = random() % 2 == 0;
+  asked.model = dense ? one_of({"llama3-8b", "llama3-70b", "gpt3-175b"})
+                      : one_of({"deepseek-v3", "qwen3-235b-a22b", "gpt-oss-120b"});
+  asked.framework = dense ? one_of({"generic", "megatron", "torchtitan", "deepspeed", "fsdp"})
+                          : one_of({"generic", "megatron"});
+  asked.gpu = one_of({"h100-sxm", "a100-40gb-sxm", "a100-80gb-sxm", "l40s", "h800"});
+  asked.gpus = one_of({"1", "2", "3", "4", "6", "8", "10", "12", "16", "24", "32", "64"});
+  asked.sequence = one_of({"1024", "2048", "4096", "8192"});
+  asked.batch = one_of({"4", "8", "12", "24", "32", "60", "64"});
+  asked.layers = random() % 3 == 0 ? 0 : 2 + random() % 6;
+  return asked;
+}
+
+TEST(Search, FindsTheBestOfQuestionsThatNobodyChose) {
+  std::mt19937 random(41);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same on every run
+  int asked_of_all = 0, with_a_plan = 0;
+  for (int i = 0; i < 120; ++i) {
+    const Asked asked = drawn(random);
+    const Question q = question(asked);
+    const Estimator estimator(q);
+    const std::int64_t plans = estimator.space().count({});
+    if (plans == 0 || plans > 150'000) continue;
+    const EveryPlan every = every_plan(estimator);
+    const std::string what = said(asked) + " " + std::to_string(i);
+    const SearchResult found = search(estimator, {});
+    expect_first(every, found, 4, what);
+    EXPECT_EQ(found.census.considered, every.plans) << what;
+    ++asked_of_all;
+    if (found.best) ++with_a_plan;
+  }
+  EXPECT_TRUE(asked_of_all >= 30 && with_a_plan >= 15) << asked_of_all << " asked, " << with_a_plan << " fit";
 }
 
 TEST(Search, TheBestOfSeveralSchedulesIsTheBestOfEach) {
