@@ -286,11 +286,10 @@ void Judge::each_dealing(const LayoutPlans& plans, MicroBatch& of, const Pipelin
   for (Again* again : left_.again) {
     plan.recompute = again->recompute;
     const Seconds<> least = std::max(again->least, least_of_ranks(plan, dealing, *again));
-    if (too_slow(plan, least, of.replicas)) {
-      census.slower += states;
-    } else if (too_large(judge_->least_memory_of_layers(plan))) {
+    const bool slow = too_slow(plan, least, of.replicas);
+    if (!slow && too_large(judge_->least_memory_of_layers(plan))) {
       census.larger += states;
-    } else if (too_slow(plan, least, of_dealing())) {
+    } else if (slow || too_slow(plan, least, of_dealing())) {
       census.slower += states;
     } else {
       each_state(plans, plan, of_dealing());

@@ -111,6 +111,7 @@ std::vector<std::vector<std::size_t>> by_layer(const std::vector<Plan>& layouts)
       groups[{p.tp, p.cp, p.ep, p.etp, p.sequence_parallel ? 1 : 0}].push_back(i);
   }
   std::vector<std::vector<std::size_t>> all;
+  all.reserve(groups.size());
   for (auto& [layer, firsts] : groups) all.push_back(std::move(firsts));
   return all;
 }
