@@ -87,15 +87,7 @@ Seconds<> PlanEvaluator::least_replicas(const Plan& plan) {
 }
 
 Seconds<> PlanEvaluator::least_replicas_of_dealings(const Plan& plan) {
-  Parts::TrafficKey key;
-  key.plan.dp = plan.dp;
-  key.plan.tp = plan.tp;
-  key.plan.pp = plan.pp;
-  key.plan.cp = plan.cp;
-  key.plan.ep = plan.ep;
-  key.plan.etp = plan.etp;
-  key.plan.rank_order = plan.rank_order;
-  key.load = parts_->least_load(plan);
+  const Parts::TrafficKey key{with_layout({}, plan), parts_->least_load(plan)};
   return parts_->least_replicas_of(plan, key);
 }
 

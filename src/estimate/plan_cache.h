@@ -28,6 +28,18 @@ inline Plan pipeline_key(const Plan& plan) {
   return key;
 }
 
+/// With the group sizes of another plan and the order of its ranks.
+inline Plan with_layout(Plan plan, const Plan& other) {
+  plan.dp = other.dp;
+  plan.tp = other.tp;
+  plan.pp = other.pp;
+  plan.cp = other.cp;
+  plan.ep = other.ep;
+  plan.etp = other.etp;
+  plan.rank_order = other.rank_order;
+  return plan;
+}
+
 inline Plan stage_key(Plan plan) {
   plan.zero_stage = 0;
   plan.shard_group = 0;
@@ -296,13 +308,7 @@ struct PlanEvaluator::Parts {
   void turn_counts() {
     if (counted) return;
     counted = true;
-    Plan key = pipeline_key(plan);
-    key.dp = plan.dp;
-    key.tp = plan.tp;
-    key.cp = plan.cp;
-    key.ep = plan.ep;
-    key.etp = plan.etp;
-    key.rank_order = plan.rank_order;
+    Plan key = with_layout(pipeline_key(plan), plan);
     key.grad_accumulation = plan.grad_accumulation;
     if (!counts.turns_to(key)) return;
     of_states.clear();
@@ -416,10 +422,7 @@ struct PlanEvaluator::Parts {
   }
   /// Micro-batches of which a layer on each stage keeps something, at the least.
   const std::vector<double>& least_in_flight(const Plan& asked) {
-    Plan key;
-    key.pp = asked.pp;
-    key.interleave = asked.interleave;
-    key.schedule = asked.schedule;
+    Plan key = pipeline_key(asked);
     key.grad_accumulation = asked.grad_accumulation;
     key.micro_batch_group = asked.micro_batch_group;
     if (in_flight.turns_to(key)) {

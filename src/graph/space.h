@@ -84,10 +84,6 @@ struct LayoutPlans {
   std::int32_t most_in_part(const Dealing& dealing) const { return layers_in_part ? dealing.largest - 1 : 0; }
   /// Largest N of Recompute::uniform(N), where it is more than 1.
   std::int32_t most_in_group(const Dealing& dealing) const { return layers_in_groups ? dealing.largest : 1; }
-  /// The recomputation with which the pipeline's layers keep least.
-  Recompute smallest(const Pipeline& pipeline) const {
-    return Recompute::uniform(most_in_group(pipeline.dealings->all.back()));
-  }
   /// Recomputations of layers in part and in groups.
   std::int64_t by_layers(const Dealing& dealing) const {
     return most_in_part(dealing) + most_in_group(dealing) - 1;
