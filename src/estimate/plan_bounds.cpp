@@ -203,6 +203,16 @@ Bytes<> PlanEvaluator::least_memory_of_dealings(const Plan& plan, std::int32_t f
   return bytes(std::isfinite(fullest) ? fullest : 0.0);
 }
 
+void PlanEvaluator::held_by_layers(const Plan& plan, std::vector<double>& bytes) {
+  bytes.clear();
+  double backward = std::numeric_limits<double>::infinity();
+  for (const auto& kind : parts_->bytes_of_layers(plan).kinds) {
+    bytes.push_back(kind.kept.raw());
+    backward = std::min(backward, kind.backward.raw());
+  }
+  bytes.push_back(backward);
+}
+
 double PlanEvaluator::least_layers_again(const Plan& plan, Bytes<> usable) {
   const Parts::Spread sums = parts_->spread(plan, 1);
   const double layers = (sums.layers + sums.beside - usable.raw() * sums.weights) / sums.again;

@@ -64,6 +64,9 @@ class PlanEvaluator {
   /// Nor however its layers are dealt to the chunks, nor where it runs `fewest` of them or more again at once
   /// instead of its number; not for plans that recompute some of a chunk's layers.
   Bytes<> least_memory_of_dealings(const Plan& plan, std::int32_t fewest);
+  /// What a layer of each kind keeps, then the least that the backward pass of one takes: with another
+  /// recomputation for which none of it is less, least_memory_of_dealings(plan, 1) is no less.
+  void held_by_layers(const Plan& plan, std::vector<double>& bytes);
   /// So many layers of a plan that recomputes none have to be run again before any dealing fits.
   double least_layers_again(const Plan& plan, Bytes<> usable);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace shardplan {
 namespace {
@@ -129,6 +130,7 @@ void Judge::turn_recomputes(const LayoutPlans& plans, MicroBatch& of) {
     plan.recompute = again.recompute = recompute;
     again.least = judge_->least_step_of_layers(plan);
     again.layers.clear();
+    again.held.clear();
   };
   of.again.resize(plans.recomputes.size());
   for (std::size_t i = 0; i < of.again.size(); ++i) turn(of.again[i], plans.recomputes[i]);
@@ -151,12 +153,14 @@ void Judge::turn_pipeline(const LayoutPlans& plans, MicroBatch& of, const Pipeli
   left_.parts = left_.groups = false;
   // What runs all layers again, one by one, keeps least of all that have no groups.
   const bool too_large = none_deals(pipeline, Recompute::kFull);
-  for (std::size_t i = 0; i < of.again.size(); ++i) {
-    if (too_slow(pipeline.plan, of.again[i].least * turns, of.replicas)) {
-      census.slower += static_cast<std::int64_t>(of.again.size() - i) * ways * states;
-      break;
-    }
-    if (too_large || none_deals(pipeline, of.again[i].recompute)) {
+  const auto slower = std::find_if(of.again.begin(), of.again.end(), [&](const Again& again) {
+    return too_slow(pipeline.plan, again.least * turns, of.replicas);
+  });
+  census.slower += (of.again.end() - slower) * ways * states;
+  const auto count = static_cast<std::size_t>(slower - of.again.begin());
+  if (!too_large) mark_fitting(of.again, count, pipeline);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (too_large || !of.again[i].fits) {
       census.larger += ways * states;
     } else {
       left_.again.push_back(&of.again[i]);
@@ -187,6 +191,30 @@ bool Judge::none_deals(const Pipeline& pipeline, const Recompute& recompute) {
   Plan plan = pipeline.plan;
   plan.recompute = recompute;
   return too_large(judge_->least_memory_of_dealings(plan, 1));
+}
+
+/// Which of the first so many may fit. What holds no less than one that does not fit does not either, what
+/// holds no more than one that may fit may too: few are asked.
+void Judge::mark_fitting(std::vector<Again>& again, std::size_t count, const Pipeline& pipeline) {
+  unmarked_.clear();
+  Plan plan = pipeline.plan;
+  for (std::size_t i = 0; i < count; ++i) {
+    unmarked_.push_back(&again[i]);
+    plan.recompute = again[i].recompute;
+    if (again[i].held.empty()) judge_->held_by_layers(plan, again[i].held);
+  }
+  const auto holds_no_more = [](const Again& a, const Again& b) {
+    return std::equal(a.held.begin(), a.held.end(), b.held.begin(), std::less_equal<>());
+  };
+  while (!unmarked_.empty()) {
+    const Again& asked = *unmarked_[unmarked_.size() / 2];
+    const bool fits = !none_deals(pipeline, asked.recompute);
+    std::erase_if(unmarked_, [&](Again* other) {
+      const bool alike = fits ? holds_no_more(*other, asked) : holds_no_more(asked, *other);
+      if (alike) other->fits = fits;
+      return alike;
+    });
+  }
 }
 
 /// Nor with any of 2 to `most` layers run again at once: the more, the fewer inputs are kept, and the more is

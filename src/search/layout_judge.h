@@ -91,6 +91,8 @@ class Judge {
     Recompute recompute;
     Seconds<> least;             // of a step
     std::vector<double> layers;  // PlanEvaluator::least_layers; empty until it is asked for
+    std::vector<double> held;    // PlanEvaluator::held_by_layers; the same
+    bool fits = false;           // some dealing of the pipeline in work may
   };
   /// A micro-batch of the layout in work.
   struct MicroBatch {
@@ -122,6 +124,7 @@ class Judge {
   void turn_pipeline(const LayoutPlans& plans, MicroBatch& of, const Pipeline& pipeline, std::size_t from,
                      std::size_t to);
   bool none_deals(const Pipeline& pipeline, const Recompute& recompute);
+  void mark_fitting(std::vector<Again>& again, std::size_t count, const Pipeline& pipeline);
   bool no_groups_deal(const Pipeline& pipeline, std::int32_t most);
   Seconds<> least_of_parts(const MicroBatch& of, const Pipeline& pipeline);
   void first_dealing(const LayoutPlans& plans, MicroBatch& of, const Pipeline& pipeline);
@@ -151,6 +154,7 @@ class Judge {
   std::vector<MicroBatch> micro_batches_;  // not all are the layout's
   std::vector<MicroBatch*> by_bound_;      // those that are, what could be fastest first
   Left left_;
+  std::vector<Again*> unmarked_;
 };
 
 }  // namespace shardplan

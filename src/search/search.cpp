@@ -199,6 +199,26 @@ void complete(const Estimator& estimator, const Ranking& ranking, SearchResult& 
   }
 }
 
+/// No plan is wanted that is slower than the last of as many as are asked for.
+void lower(SearchOptions& options, const SearchResult& found) {
+  if (!found.best || found.runners_up.size() < options.runners_up) return;
+  const Estimate& last = found.runners_up.empty() ? *found.best : found.runners_up.back();
+  options.slowest = std::min(options.slowest, ranked(last.plan, last.time, {}).busy * kRounding);
+}
+
+Plan layout_of(const Plan& plan) {
+  Plan layout;
+  layout.dp = plan.dp;
+  layout.tp = plan.tp;
+  layout.pp = plan.pp;
+  layout.cp = plan.cp;
+  layout.ep = plan.ep;
+  layout.etp = plan.etp;
+  layout.sequence_parallel = plan.sequence_parallel;
+  layout.rank_order = plan.rank_order;
+  return layout;
+}
+
 }  // namespace
 
 bool better(const Estimate& a, const Estimate& b) {
@@ -286,10 +306,14 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed, const Se
     SearchResult found = search(Estimator(usual), fixed, options);
     if (found.stopped) return found;
     bounded = found.bounded;
-    if (found.runners_up.size() == options.runners_up && found.best) {
-      const Estimate& slowest = found.runners_up.empty() ? *found.best : found.runners_up.back();
-      own.slowest = std::min(own.slowest, ranked(slowest.plan, slowest.time, {}).busy * kRounding);
-    }
+    lower(own, found);
+    // More so what their layouts reach with all that the engine can do.
+    std::vector<BoundedLayout> same;
+    if (found.best) same.push_back({0, layout_of(found.best->plan)});
+    for (const Estimate& other : found.runners_up) same.push_back({0, layout_of(other.plan)});
+    found = search(estimator, fixed, same, own);
+    if (found.stopped) return found;
+    lower(own, found);
   }
   const std::vector<BoundedLayout> layouts = bounded_layouts(estimator, fixed, own);
   SearchResult found = search(estimator, fixed, layouts, own);

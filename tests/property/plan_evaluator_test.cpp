@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "import/catalog.h"
@@ -98,6 +100,36 @@ TEST(PlanEvaluator, FindsTheFullestOfAllStages) {
     }
   });
   EXPECT_GT(seen, 100u);
+}
+
+TEST(PlanEvaluator, BoundsNoLessWhatHoldsNoLess) {
+  Question q = asked("deepseek-v2-lite", "32", "megatron");
+  q.whole_space = true;
+  const Estimator estimator(q);
+  PlanEvaluator judge(estimator);
+  std::size_t compared = 0;
+  const auto compare = [&](const LayoutPlans& plans, Plan plan) {
+    std::vector<std::pair<std::vector<double>, double>> all;  // what each holds, and its bound
+    for (const Recompute& recompute : plans.recomputes) {
+      plan.recompute = recompute;
+      judge.held_by_layers(plan, all.emplace_back().first);
+      all.back().second = judge.least_memory_of_dealings(plan, 1).raw();
+    }
+    for (const auto& [held, bound] : all) {
+      for (const auto& [more, other] : all) {
+        if (!std::equal(held.begin(), held.end(), more.begin(), std::less_equal<>())) continue;
+        EXPECT_LE(bound, other) << canonical(plan);
+        ++compared;
+      }
+    }
+  };
+  for (const Plan& layout : estimator.space().layouts({})) {
+    const LayoutPlans plans = estimator.space().plans_of(layout, {});
+    if (plans.pipelines.empty() || !layout.rank_order.usual()) continue;
+    judge.turn_to_layout(layout, plans.states);
+    for (const Pipeline& pipeline : plans.pipelines.front()) compare(plans, pipeline.plan);
+  }
+  EXPECT_GT(compared, 10'000u);
 }
 
 }  // namespace
