@@ -55,6 +55,9 @@ struct Threshold {
   double current = 0, threshold = 0;  // SI base units
   std::string unit;
   std::string then;
+  /// The value just before it, at which a search has found that the answer is still the same; nothing where
+  /// the threshold is exact, or no plan is legal there.
+  std::optional<double> same_until = std::nullopt;
 };
 
 struct Unknown {

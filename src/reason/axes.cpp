@@ -102,11 +102,15 @@ std::string told_reason(const FixedAxes& fixed, Axis axis) {
   return fixed.bounds_of(degree_of(axis)).most == 1 ? "bounded to 1" : "";
 }
 
-std::string unused_reason(const Estimator& estimator, const FixedAxes& fixed, Axis axis, const Estimate& best,
-                          SearchWatch* watch) {
+std::string unused_reason(const Estimator& estimator, const FixedAxes& fixed, Axis axis,
+                          const SearchResult& result, SearchWatch* watch) {
+  const Estimate& best = *result.best;
   FixedAxes used = fixed;
   used.bounds_of(degree_of(axis)).least = std::max(2, fixed.bounds_of(degree_of(axis)).least);
-  const SearchResult with = fastest(estimator, used, std::nullopt, watch);
+  const auto known = std::find_if(result.runners_up.begin(), result.runners_up.end(),
+                                  [&](const Estimate& e) { return degree(e.plan, axis) > 1; });
+  const SearchResult with = fastest(
+      estimator, used, known == result.runners_up.end() ? std::nullopt : std::optional(known->plan), watch);
   if (with.best) {
     return "the best plan with it, " + canonical(with.best->plan) + ", takes " + format(with.best->step) +
            ", " + format_number(per_sequence(*with.best) / per_sequence(best)) + " x the time" +
@@ -154,7 +158,7 @@ UnusedAxes unused_axes(const Estimator& estimator, const FixedAxes& fixed, const
   for (const Axis axis : kAxisOrder) {
     if (degree(result.best->plan, axis) > 1) continue;
     std::string reason = told_reason(fixed, axis);
-    if (left_free(axis) && items.next()) reason = unused_reason(estimator, fixed, axis, *result.best, watch);
+    if (left_free(axis) && items.next()) reason = unused_reason(estimator, fixed, axis, result, watch);
     if (left_free(axis) && stopped(watch)) {
       unused.left.emplace_back(name(axis));
     } else {

@@ -2,12 +2,9 @@
 //
 //   thresholds(estimator, fixed, result).found   // {"sequence", 4096, 10240, "tokens", "dp64 gives way ..."}
 //
-// Memory's are exact: one pass finds the best plan at every size of usable memory. The others are scanned in
-// steps of a factor (GPU counts node by node first, to the one below which no legal count fits), then
-// bisected to the next step of the parameter (128 tokens; 1 % of a bandwidth); both sides of every threshold
-// have been searched. A layout is the set of degrees; a change of micro-batch or recomputation alone is none.
-// How many searches are made is bounded by plans, not by time, so that the answer is the same everywhere. Not
-// here: why (binding.h).
+// Memory's are exact (threshold_hbm.h). The others are found among plans that are the best somewhere, and
+// confirmed by a search on either side (threshold_scan.h), within a factor of 4 of today's value. A layout is
+// the set of degrees; a change of micro-batch or recomputation alone is none. Not here: why (binding.h).
 #pragma once
 
 #include <string>

@@ -246,6 +246,7 @@ void add_findings(const Answer& a, Json& json) {
                                   {"threshold", t.threshold},
                                   {"unit", t.unit},
                                   {"then", t.then}});
+    if (t.same_until) json["thresholds"].back()["same_until"] = *t.same_until;
   }
   for (const Unknown& u : a.unknowns) {
     json["unknowns"].push_back({{"id", u.id}, {"statement", u.statement}, {"magnitude", u.magnitude}});
