@@ -55,6 +55,7 @@
 #include "report/memory_report.h"
 #include "report/oom_report.h"
 #include "report/plan_report.h"
+#include "report/plan_trace.h"
 #include "report/run_report.h"
 #include "report/serve_report.h"
 #include "report/sweep_report.h"

@@ -23,25 +23,6 @@ struct Typed {
   std::optional<std::string> pareto;    // a file, or empty
 };
 
-TraceRoots plan_roots(const Estimator& estimator, const Estimate& best, const Objective& objective) {
-  const auto memory = estimator.stage_memory<Traced>(best.plan, best.fullest_stage);
-  const auto time = estimator.time<Traced>(best.plan);
-  TraceRoots roots;
-  for (std::size_t i = 0; i < kTimeTermCount; ++i) {
-    if (value_of(time.terms[i].time) == 0) continue;
-    roots.emplace_back(name(static_cast<TimeTerm>(i)), time.terms[i].exposed().raw().shared());
-  }
-  for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
-    if (value_of(memory.terms[i]) == 0) continue;
-    roots.emplace_back(name(static_cast<MemoryTerm>(i)), memory.terms[i].raw().shared());
-  }
-  if (!objective.budget) return roots;
-  const Seconds<Traced> run = run_time<Traced>(*objective.budget, best);
-  roots.emplace_back("run", run.raw().shared());
-  if (objective.price) roots.emplace_back("cost", run_cost<Traced>(run, objective, best).raw().shared());
-  return roots;
-}
-
 /// What is wrong with the names of the files to write, if anything.
 std::optional<Error> files_error(const Typed& typed) {
   if (typed.timeline) {
@@ -110,9 +91,9 @@ int run(const Typed& typed, const Output& output) {
   }
   const Estimator estimator(question);
   const std::optional<Estimate>& best = answered.result.best;
-  if (typed.explain && best) {
-    const TraceRoots roots = plan_roots(estimator, *best, asked->objective);
-    text += "\n" + explain_text(roots);
+  if (typed.explain) {
+    const TraceRoots roots = plan_trace(estimator, answered.result, asked->objective).roots();
+    if (!roots.empty()) text += "\n" + explain_text(roots);
     json["explanation"] = explain_json(roots);
   }
   if (typed.timeline && best) {
