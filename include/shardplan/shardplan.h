@@ -51,6 +51,7 @@
 #include "report/evidence_report.h"
 #include "report/explain.h"
 #include "report/formula_reference.h"
+#include "report/html_report.h"
 #include "report/json_values.h"
 #include "report/memory_report.h"
 #include "report/oom_report.h"
