@@ -28,7 +28,7 @@ test: build  ## all that CI runs
 run-exercises: program  ## the course drills, solved
 	@for drill in 1 2 3; do $(program) drill solve $$drill || exit $$?; done
 
-check-long:  ## sanitizers, second compiler, clang-tidy, format, long fuzz, benchmark; each with its verdict
+check-long:  ## reports in a browser, sanitizers, second compiler, clang-tidy, format, long fuzz, benchmark; each with its verdict
 	@tools/setup.sh --long
 	@JOBS=$(JOBS) tools/check_long.sh
 

@@ -41,16 +41,23 @@ step_fuzz() {
   done
 }
 
+step_report() {  # the driver and the rules come from npm, by the lock file
+  make --no-print-directory program && mkdir -p build/check-report &&
+    cp tools/check_report/package.json tools/check_report/package-lock.json build/check-report/ &&
+    npm ci --prefix build/check-report --no-audit --no-fund &&
+    tools/check_report/check_report.js build/release/shardplan build/check-report
+}
+
 step_bench() {
   make --no-print-directory bench
 }
 
 steps=("$@")
-((${#steps[@]})) || steps=(format sanitize clang tidy fuzz bench)
+((${#steps[@]})) || steps=(format report sanitize clang tidy fuzz bench)
 failed=0
 for step in "${steps[@]}"; do
   if ! declare -F "step_$step" >/dev/null; then
-    echo "check-long: no step '$step'; there are format, sanitize, clang, tidy, fuzz, bench" >&2
+    echo "check-long: no step '$step'; there are format, report, sanitize, clang, tidy, fuzz, bench" >&2
     exit 2
   fi
   started=$SECONDS

@@ -58,6 +58,10 @@ if [[ ${1:-} == --long ]]; then
   need_program clang++ clang
   need_program clang-format clang-format
   need_program clang-tidy clang-tidy
+  need_program node nodejs
+  need_program npm npm
+  need_program chromium chromium
+  ! command -v dpkg-query >/dev/null 2>&1 || need_libraries fonts-dejavu-core
 fi
 install_missing
 

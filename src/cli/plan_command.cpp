@@ -14,48 +14,38 @@
 namespace shardplan::cli {
 namespace {
 
-constexpr const char* kPareto = "--pareto";
+constexpr const char *kPareto = "--pareto", *kReport = "--report";
 
 struct Typed {
   PlanSpec spec;
   bool explain = false;
   std::optional<std::string> timeline;  // a file
   std::optional<std::string> pareto;    // a file, or empty
+  std::optional<std::string> report;    // a file
 };
-
-TraceRoots plan_roots(const Estimator& estimator, const Estimate& best, const Objective& objective) {
-  const auto memory = estimator.stage_memory<Traced>(best.plan, best.fullest_stage);
-  const auto time = estimator.time<Traced>(best.plan);
-  TraceRoots roots;
-  for (std::size_t i = 0; i < kTimeTermCount; ++i) {
-    if (value_of(time.terms[i].time) == 0) continue;
-    roots.emplace_back(name(static_cast<TimeTerm>(i)), time.terms[i].exposed().raw().shared());
-  }
-  for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
-    if (value_of(memory.terms[i]) == 0) continue;
-    roots.emplace_back(name(static_cast<MemoryTerm>(i)), memory.terms[i].raw().shared());
-  }
-  if (!objective.budget) return roots;
-  const Seconds<Traced> run = run_time<Traced>(*objective.budget, best);
-  roots.emplace_back("run", run.raw().shared());
-  if (objective.price) roots.emplace_back("cost", run_cost<Traced>(run, objective, best).raw().shared());
-  return roots;
-}
 
 /// What is wrong with the names of the files to write, if anything.
 std::optional<Error> files_error(const Typed& typed) {
   if (typed.timeline) {
     if (auto error = timeline_file_error(*typed.timeline)) return error;
   }
+  if (typed.report) {
+    if (auto error = file_error(*typed.report, kReport, {".html"}, "a file that ends in .html (a page)"))
+      return error;
+  }
   if (!typed.pareto || typed.pareto->empty()) return std::nullopt;
   return file_error(*typed.pareto, kPareto, {".csv", ".svg"},
                     "a file that ends in .csv (a table) or .svg (a picture), or none");
 }
 
-std::optional<Error> write_pareto(const RunAnswer& run, const std::string& title, const std::string& path) {
-  OutputFile file(path, kPareto);
-  file.write(extension(path) == ".svg" ? pareto_svg(run, title) : pareto_csv(run));
+std::optional<Error> write_file(const std::string& path, const char* flag, const std::string& text) {
+  OutputFile file(path, flag);
+  file.write(text);
   return file.finish();
+}
+
+std::optional<Error> write_pareto(const RunAnswer& run, const std::string& title, const std::string& path) {
+  return write_file(path, kPareto, extension(path) == ".svg" ? pareto_svg(run, title) : pareto_csv(run));
 }
 
 struct Found {
@@ -110,9 +100,9 @@ int run(const Typed& typed, const Output& output) {
   }
   const Estimator estimator(question);
   const std::optional<Estimate>& best = answered.result.best;
-  if (typed.explain && best) {
-    const TraceRoots roots = plan_roots(estimator, *best, asked->objective);
-    text += "\n" + explain_text(roots);
+  if (typed.explain) {
+    const TraceRoots roots = plan_trace(estimator, answered.result, asked->objective).roots();
+    if (!roots.empty()) text += "\n" + explain_text(roots);
     json["explanation"] = explain_json(roots);
   }
   if (typed.timeline && best) {
@@ -121,6 +111,12 @@ int run(const Typed& typed, const Output& output) {
       return output.error(*error);
     text += timeline_text(line, *typed.timeline);
     json["timeline"] = timeline_json(line, *typed.timeline);
+  }
+  if (typed.report) {
+    if (const auto error = write_file(*typed.report, kReport, plan_html(estimator, answered, whole, time)))
+      return output.error(*error);
+    text += "\nreport, written to " + *typed.report + "\n";
+    json["report"] = {{"file", *typed.report}};
   }
   const int status = output.answer(text, json, whole.yes());
   // Nobody knows whether there is a plan.
@@ -149,6 +145,10 @@ void add_plan_command(CLI::App& app, Program& program) {
   command
       ->add_option("--timeline", typed->timeline,
                    "write the best plan's step to FILE: a trace for Perfetto (.json) or a picture (.svg)")
+      ->type_name("");
+  command
+      ->add_option(kReport, typed->report,
+                   "write the answer to FILE.html: one page with charts, every number with its formula")
       ->type_name("");
   add_json_flag(*command, program);
   command->callback([typed, &program] { program.status = run(*typed, program.output); });

@@ -70,14 +70,14 @@ std::string sharded_words(const Framework::Sharding& s) {
   return text.empty() ? "nothing" : text;
 }
 
+}  // namespace
+
 std::string source_text(const Source& s) {
   std::string text = label(s);
   if (!s.ref.empty()) text += ", " + s.ref;
   if (!s.date.empty()) text += ", " + s.date;
   return text;
 }
-
-}  // namespace
 
 CatalogEntry catalog_entry(const Device& d) {
   CatalogEntry entry;

@@ -33,6 +33,9 @@ struct CatalogEntry {
   std::vector<std::string> headline;  // the cells of the table of all entries, after the name
 };
 
+/// "NVIDIA H100 datasheet (datasheet), table 1, 2024-03"
+std::string source_text(const Source& source);
+
 CatalogEntry catalog_entry(const Device& device);
 CatalogEntry catalog_entry(const Fabric& fabric);
 CatalogEntry catalog_entry(const Framework& framework);

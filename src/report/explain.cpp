@@ -1,82 +1,11 @@
 #include "report/explain.h"
 
-#include "formula/citations.h"
-#include "formula/formula.h"
+#include "report/explain_blocks.h"
 #include "report/layout.h"
 #include "report/table.h"
-#include "report/trace_text.h"
-#include "report/trace_walk.h"
 
 namespace shardplan {
 namespace {
-
-/// One symbol of a block in words.
-struct SymbolReading {
-  std::string meaning;  // "message size"; "[2] backward pass of a step"
-  std::string source;   // of an input: "flag --params"
-};
-
-std::string citation_text(const Citation& citation) {
-  const Work* work = find_citation(citation.id);
-  return std::string(work == nullptr ? citation.id : work->reference) + "; " + std::string(citation.where);
-}
-
-/// Everything that a block shows, as texts; the two outputs only arrange them.
-class BlockTexts {
- public:
-  BlockTexts(const TraceReading& reading, const TraceBlock& block) : reading_(reading), block_(block) {}
-
-  std::string expression() const {
-    return block_.formula != nullptr ? body_text(*block_.body) : caller_text(*block_.body);
-  }
-  /// In a formula's own symbols; calls of others by their numbers.
-  std::string body_text(const TraceNode& node) const {
-    return expression_text(node, [this](const TraceNode& n) -> std::optional<std::string> {
-      return n.op == TraceOp::kFormula ? number_text(n) : symbol_name(n);
-    });
-  }
-  std::string substituted() const { return expression_text(*block_.body, values()); }
-
-  SymbolReading meaning(const TraceNode& symbol) const {
-    const TraceNode& bound = binding_of(symbol);
-    switch (bound.op) {
-      case TraceOp::kLeaf:
-        return {bound.name, bound.source};
-      case TraceOp::kNamed:
-        return {bound.name + " = " + caller_text(*bound.operands[0]), "computed"};
-      case TraceOp::kFormula:
-        return {caller_text(bound) + " " + bound.name, "computed"};
-      case TraceOp::kConstant:
-        return {"constant", "the method"};
-      default:
-        return {caller_text(bound), "computed"};
-    }
-  }
-
- private:
-  std::string number_text(const TraceNode& n) const {
-    return "[" + std::to_string(reading_.number_of(n)) + "]";
-  }
-  /// The atoms of a body whose own operation is not one of them.
-  TraceAtom values() const {
-    const TraceNode* top = block_.body;
-    return [top](const TraceNode& node) -> std::optional<std::string> {
-      return &node == top && node.op == TraceOp::kNamed ? std::nullopt : symbol_value(node);
-    };
-  }
-
-  /// Outside of formulas: names of inputs and steps, numbers of formula calls.
-  std::string caller_text(const TraceNode& node) const {
-    return expression_text(node, [this](const TraceNode& n) -> std::optional<std::string> {
-      if (n.op == TraceOp::kFormula) return number_text(n);
-      if (n.op == TraceOp::kNamed || n.op == TraceOp::kLeaf) return n.name;
-      return std::nullopt;
-    });
-  }
-
-  const TraceReading& reading_;
-  const TraceBlock& block_;
-};
 
 /// "= a" lines below a first line, all indented alike; an expression that is its own value is shown once.
 std::string equation(const std::string& first, const std::string& indent,
@@ -92,63 +21,55 @@ std::string equation(const std::string& first, const std::string& indent,
   return text;
 }
 
-std::string result_text(const TraceBlock& block, const BlockTexts& texts) {
-  return equation(block.title + " ", "",
-                  {texts.expression(), texts.substituted(), value_text(*block.result)});
+std::string result_text(const ExplainedBlock& block) {
+  return equation(block.title + " ", "", {block.expression, block.substituted, block.value});
 }
 
-std::string symbols_text(const TraceBlock& block, const BlockTexts& texts) {
+std::string symbols_text(const ExplainedBlock& block) {
   Table table("lll");
-  for (const TraceNode* symbol : block.symbols) {
-    const SymbolReading read = texts.meaning(*symbol);
-    const bool input = binding_of(*symbol).op == TraceOp::kLeaf && !read.source.empty();
-    table.row(
-        {symbol->name, "= " + value_text(*symbol), read.meaning + (input ? " (" + read.source + ")" : "")});
+  for (const ExplainedSymbol& s : block.symbols) {
+    table.row({s.name, "= " + s.value, s.meaning + (s.input ? " (" + s.source + ")" : "")});
   }
   return table.text("      ");
 }
 
-std::string formula_text(const TraceBlock& block, const BlockTexts& texts) {
+std::string formula_text(const ExplainedBlock& block) {
   const std::string number = "[" + std::to_string(block.number) + "] ";
-  std::string text = number + block.title + "  (" + std::string(block.formula->id) + ")\n";
-  text += equation("", "    ", {texts.expression(), texts.substituted(), value_text(*block.result)});
-  for (const TraceNode* step : block.steps) {
-    text += equation(step->name + " ", "      ", {texts.body_text(*step->operands[0]), value_text(*step)});
+  std::string text = number + block.title + "  (" + block.id + ")\n";
+  text += equation("", "    ", {block.expression, block.substituted, block.value});
+  for (const ExplainedStep& step : block.steps) {
+    text += equation(step.name + " ", "      ", {step.expression, step.value});
   }
-  text += symbols_text(block, texts);
-  text += wrap(std::string(block.formula->assumes), "    assumes: ", "      ");
-  text += wrap(citation_text(block.formula->citation), "    source: ", "      ");
+  text += symbols_text(block);
+  text += wrap(block.assumes, "    assumes: ", "      ");
+  text += wrap(block.citation, "    source: ", "      ");
   return text;
 }
 
-Json block_json(const TraceBlock& block, const BlockTexts& texts) {
+Json block_json(const ExplainedBlock& block) {
   Json symbols = Json::array(), steps = Json::array();
-  for (const TraceNode* symbol : block.symbols) {
-    const SymbolReading read = texts.meaning(*symbol);
-    symbols.push_back({{"symbol", symbol->name},
-                       {"meaning", read.meaning},
-                       {"value", symbol->value},
-                       {"unit", unit_text(*symbol)},
-                       {"source", read.source}});
+  for (const ExplainedSymbol& s : block.symbols) {
+    symbols.push_back({{"symbol", s.name},
+                       {"meaning", s.meaning},
+                       {"value", s.node->value},
+                       {"unit", s.unit},
+                       {"source", s.source}});
   }
-  for (const TraceNode* step : block.steps) {
-    steps.push_back({{"name", step->name},
-                     {"expression", texts.body_text(*step->operands[0])},
-                     {"value", step->value},
-                     {"unit", unit_text(*step)}});
+  for (const ExplainedStep& s : block.steps) {
+    steps.push_back(
+        {{"name", s.name}, {"expression", s.expression}, {"value", s.node->value}, {"unit", s.unit}});
   }
-  const FormulaInfo* formula = block.formula;
   return {{"number", block.number},
-          {"id", formula == nullptr ? "" : std::string(formula->id)},
+          {"id", block.id},
           {"title", block.title},
-          {"citation", formula == nullptr ? "" : citation_text(formula->citation)},
-          {"expression", texts.expression()},
-          {"substituted", texts.substituted()},
-          {"value", block.result->value},
-          {"unit", unit_text(*block.result)},
+          {"citation", block.citation},
+          {"expression", block.expression},
+          {"substituted", block.substituted},
+          {"value", block.block->result->value},
+          {"unit", block.unit},
           {"symbols", symbols},
           {"steps", steps},
-          {"assumes", formula == nullptr ? "" : std::string(formula->assumes)}};
+          {"assumes", block.assumes}};
 }
 
 }  // namespace
@@ -156,10 +77,9 @@ Json block_json(const TraceBlock& block, const BlockTexts& texts) {
 std::string explain_text(const TraceRoots& roots) {
   const TraceReading reading = read_trace(roots);
   std::string text;
-  for (const TraceBlock& block : reading.blocks) {
-    const BlockTexts texts(reading, block);
+  for (const ExplainedBlock& block : explained_blocks(reading)) {
     if (!text.empty()) text += '\n';
-    text += block.formula == nullptr ? result_text(block, texts) : formula_text(block, texts);
+    text += block.number == 0 ? result_text(block) : formula_text(block);
   }
   return text;
 }
@@ -167,8 +87,7 @@ std::string explain_text(const TraceRoots& roots) {
 Json explain_json(const TraceRoots& roots) {
   const TraceReading reading = read_trace(roots);
   Json blocks = Json::array();
-  for (const TraceBlock& block : reading.blocks)
-    blocks.push_back(block_json(block, BlockTexts(reading, block)));
+  for (const ExplainedBlock& block : explained_blocks(reading)) blocks.push_back(block_json(block));
   return blocks;
 }
 

@@ -2,32 +2,13 @@
 
 #include <algorithm>
 
+#include "report/plan_words.h"
 #include "report/remedy_report.h"
 #include "report/table.h"
 #include "units/format.h"
 
 namespace shardplan {
 namespace {
-
-const char* label(MemoryTerm term) {
-  switch (term) {
-    case MemoryTerm::kWeights:
-      return "weights";
-    case MemoryTerm::kGradients:
-      return "gradients";
-    case MemoryTerm::kOptimizer:
-      return "optimizer state";
-    case MemoryTerm::kActivations:
-      return "activations";
-    case MemoryTerm::kLogits:
-      return "logits and loss";
-    case MemoryTerm::kTransient:
-      return "working buffers";
-    case MemoryTerm::kBuffers:
-      return "framework buffers";
-  }
-  return "?";
-}
 
 std::string broken_words(Constraint broken) {
   switch (broken) {

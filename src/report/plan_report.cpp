@@ -6,6 +6,7 @@
 #include "reason/remarks.h"
 #include "report/finding_lines.h"
 #include "report/memory_report.h"
+#include "report/plan_words.h"
 #include "report/table.h"
 #include "units/format.h"
 
@@ -14,63 +15,14 @@ namespace {
 
 std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
 
-const char* label(TimeTerm term) {
-  switch (term) {
-    case TimeTerm::kGemm:
-      return "matrix products";
-    case TimeTerm::kAttention:
-      return "attention cores";
-    case TimeTerm::kMemoryBound:
-      return "memory-bound kernels";
-    case TimeTerm::kLogits:
-      return "head and loss";
-    case TimeTerm::kRecompute:
-      return "recomputation";
-    case TimeTerm::kLaunch:
-      return "kernel launches";
-    case TimeTerm::kTensor:
-      return "tensor-parallel collectives";
-    case TimeTerm::kContext:
-      return "context-parallel ring";
-    case TimeTerm::kExpert:
-      return "expert all-to-all";
-    case TimeTerm::kData:
-      return "gradients and weights (data parallel)";
-    case TimeTerm::kPipelineSends:
-      return "pipeline sends";
-    case TimeTerm::kBubble:
-      return "pipeline bubble";
-    case TimeTerm::kImbalance:
-      return "waiting for the slowest stage";
-    case TimeTerm::kOptimizer:
-      return "optimizer";
-    case TimeTerm::kStragglers:
-      return "waiting for the slowest rank";
-    case TimeTerm::kStep:
-      return "fixed time of a step";
-    case TimeTerm::kLoading:
-      return "reading of the batch";
-    case TimeTerm::kOffload:
-      return "host memory: copies, optimizer step";
-  }
-  return "?";
-}
-
 std::string time_lines(const TimeBreakdown<>& time) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < kTimeTermCount; ++i) {
-    if (time.terms[i].time.raw() > 0) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return time.terms[a].exposed() > time.terms[b].exposed();
-  });
+  const std::vector<TimeTerm> order = by_exposed(time);
   Table table;
   table.row({"", "exposed", "share", "hidden", ""});
-  for (const std::size_t i : order) {
-    const TimeEntry<>& e = time.terms[i];
-    table.row({label(static_cast<TimeTerm>(i)), format(e.exposed()),
-               format_percent((e.exposed() / time.total()).raw()), e.hidden.raw() > 0 ? format(e.hidden) : "",
-               i == order.front() ? "largest" : ""});
+  for (const TimeTerm term : order) {
+    const TimeEntry<>& e = time[term];
+    table.row({label(term), format(e.exposed()), format_percent((e.exposed() / time.total()).raw()),
+               e.hidden.raw() > 0 ? format(e.hidden) : "", term == order.front() ? "largest" : ""});
   }
   table.row({"step", format(time.total())});
   return table.text("  ", true);
@@ -103,40 +55,12 @@ std::string runner_lines(const Answer& a) {
 
 std::string census_lines(const SearchResult& result, const SearchTime& time) {
   const Census& c = result.census;
-  std::string text;
-  if (result.stopped) {
-    text = std::string("stopped before its end: ") + (result.best ? "better " : "") +
-           "plans may be among those that were not searched\n";
-  }
-  text += "searched " + count(c.considered) + " legal plans in " + format(seconds(time.seconds)) +
-          ": the memory or step time of " + count(c.judged()) + " was worked out, " + count(c.feasible) +
-          " fit\n";
+  std::string text = result.stopped ? stopped_words(result) + "\n" : "";
+  text += "searched " + searched_words(c, seconds(time.seconds)) + "\n";
   Table table;
-  // Why the best plan is the optimum of the model although not every plan was looked at.
-  if (c.slower > 0)
-    table.row({"excluded: slower", count(c.slower), "take longer than the best plans, by a bound"});
-  if (c.larger > 0)
-    table.row({"excluded: larger", count(c.larger), "do not fit, by a bound on what they keep at the least"});
-  if (c.alike > 0) {
-    table.row({"excluded: alike", count(c.alike),
-               "number the ranks in another order and have every group on the same tiers"});
-  }
-  for (int i = 0; i < kConstraintCount; ++i) {
-    const std::int64_t n = c.rejected[static_cast<std::size_t>(i)];
-    if (n == 0) continue;
-    const Constraint constraint = static_cast<Constraint>(i);
-    const char* why = constraint == Constraint::kState         ? "state alone exceeds what is usable"
-                      : constraint == Constraint::kActivations ? "state and activations exceed it"
-                      : constraint == Constraint::kLogits      ? "logits and loss exceed it"
-                      : constraint == Constraint::kHostMemory  ? "what is offloaded exceeds the host's memory"
-                                                               : "working buffers exceed it";
-    table.row({std::string("rejected: ") + name(constraint), count(n), why});
-  }
+  for (const CensusRow& row : census_rows(c)) table.row({row.what, count(row.count), row.why});
   text += table.text("  ", true);
-  if (c.nearest_miss && c.feasible == 0) {
-    text += "  nearest miss: " + canonical(c.nearest_miss->plan) + ", " + format(c.nearest_miss->shortfall) +
-            " too much on stage " + std::to_string(c.nearest_miss->stage) + "\n";
-  }
+  if (c.nearest_miss && c.feasible == 0) text += "  nearest miss: " + miss_words(*c.nearest_miss) + "\n";
   return text;
 }
 
@@ -160,31 +84,11 @@ std::string question_lines(const Question& q) {
          count(q.workload.sequence) + " tokens\n";
 }
 
-std::string band_line(const Question& q, const Answer& a) {
-  const Seconds<> step = a.result.best->step;
-  if (!a.step_band)
-    return "step " + format(step) + "; no measured run compares with this one, so no error band is claimed\n";
-  const ErrorBand& band = *a.step_band;
-  const StepRange range = step_range(q.workload, band, step);
-  return "step " + format(step) + "; of " + rows_text(band) + ", 8 in 10 took " + range_text(band) +
-         " the prediction (" + format(range.low) + " to " + format(range.high) + ")" +
-         (range.held ? "; no less than the batch takes to be read" : "") + "\n";
-}
-
-/// Where the limit lies inside the error band of the best plan's memory, and the fastest plan out of its
-/// reach.
+/// Why a plan that fits may not.
 std::string tight_lines(const Answer& a) {
-  if (a.verdict != Verdict::kTight) return "";
-  const MemoryAccount& memory = a.memory.front();
-  const std::string usable = format(memory.usable) + " usable\n";
-  std::string text = "tight: " + memory_band_words(*a.memory_band, memory.worst().total()) + ", of " + usable;
-  if (a.clear_left) return text + "stopped before a plan was found that fits at the far end of that band\n";
-  if (!a.best_clear) return text + "no plan fits at the far end of that band\n";
-  const Estimate& clear = *a.best_clear;
-  return text + "clearly fits: " + canonical(clear.plan) + ", " + format(clear.step) + " a step (+" +
-         format_percent((clear.step / a.result.best->step).raw() - 1) + "), " +
-         format(bytes(a.memory_band->high(clear.memory.total().raw()))) + " at the band's far end, of " +
-         usable;
+  std::string text;
+  for (const std::string& sentence : tight_sentences(a)) text += sentence + "\n";
+  return text;
 }
 
 std::string nearest_lines(const Answer& a) {
@@ -204,7 +108,8 @@ std::string best_lines(const Question& q, const Answer& a) {
                      " a GPU, MFU " + format_percent(e.mfu.raw()) + " (HFU " + format_percent(e.hfu.raw()) +
                      ")\n";
   text += a.binding.statement.empty() ? "" : a.binding.statement + "\n";
-  text += band_line(q, a) + tight_lines(a) + "\n" + question_lines(q);
+  text +=
+      "step " + format(e.step) + "; " + band_words(q, a) + "\n" + tight_lines(a) + "\n" + question_lines(q);
   text +=
       "\ntime of one step (MFU: " + std::string(flops_convention(q.workload)) + ")\n" + time_lines(e.time);
   text += "\nthe same step under each convention in use\n" + utilisation_lines(a.utilisations.front());
@@ -216,6 +121,18 @@ std::string best_lines(const Question& q, const Answer& a) {
   return text + nearest_lines(a);
 }
 
+Json tiers_json(const Cluster& cluster) {
+  Json tiers = Json::array();
+  for (const Tier& t : cluster.tiers) {
+    tiers.push_back({{"name", t.name},
+                     {"gpus", t.size},
+                     {"bandwidth_bytes_per_s", t.bandwidth.value.raw()},
+                     {"latency_s", t.latency.value.raw()},
+                     {"oversubscription", t.oversubscription.value.raw()}});
+  }
+  return tiers;
+}
+
 }  // namespace
 
 std::string plan_text(const Question& q, const Answer& a, const SearchTime& time) {
@@ -223,8 +140,7 @@ std::string plan_text(const Question& q, const Answer& a, const SearchTime& time
   if (a.result.best) {
     text = best_lines(q, a);
   } else {
-    text = std::string(a.result.stopped ? "no plan found yet: " : "no plan fits: ") + q.model.name + " on " +
-           count(q.cluster.gpus) + " x " + q.cluster.device.name + "\n" + a.binding.statement + "\n";
+    text = no_plan_words(q, a) + "\n" + a.binding.statement + "\n";
   }
   return text + "\n" + census_lines(a.result, time) + finding_lines(a) + assumed_lines(q);
 }
@@ -255,6 +171,7 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   json["assumed"] = q.assumed;
   json["notes"] = q.notes;
   json["cluster"] = {{"name", q.cluster.name}, {"gpu", q.cluster.device.name}, {"gpus", q.cluster.gpus}};
+  json["cluster"]["tiers"] = tiers_json(q.cluster);
   json["workload"] = {{"sequence_tokens", q.workload.sequence},
                       {"global_batch_sequences", q.workload.global_batch}};
   return json;

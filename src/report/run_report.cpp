@@ -66,7 +66,7 @@ std::string headline(const RunAnswer& run) {
   if (!run.best) {
     if (!run.sizes) return "";
     const std::string found = stopped ? "stopped before a plan was found on a size from " : "no size from ";
-    return kind + found + range_words(run.sizes->range) + (stopped ? "\n" : " holds a plan\n");
+    return kind + found + range_words(run.sizes->range) + (stopped ? "" : " holds a plan");
   }
   const std::string on = " on " + gpus(run.best->plan.gpus());
   if (!run.totals->in_time) {
@@ -76,13 +76,12 @@ std::string headline(const RunAnswer& run) {
            (run.sizes ? "no size from " + range_words(run.sizes->range) + " is done in time; the soonest" +
                             (stopped ? " so far" : "") + " takes "
                       : "not done in time: ") +
-           takes + "\n";
+           takes;
   }
-  if (!run.sizes)
-    return kind + value_words(run) + on + "; on one size every objective prefers the same plan\n";
+  if (!run.sizes) return kind + value_words(run) + on + "; on one size every objective prefers the same plan";
   const std::string of = run.objective.kind == ObjectiveKind::kGpus ? ", the fewest" : ", the best";
   return kind + value_words(run) + on + of + (stopped ? " so far" : "") + " of all sizes from " +
-         range_words(run.sizes->range) + "\n";
+         range_words(run.sizes->range);
 }
 
 std::string told_by(const Source& source) { return "  [" + label(source) + "]"; }
@@ -208,17 +207,28 @@ bool is_best(const RunAnswer& run, const Estimate& e) { return run.best && run.b
 
 }  // namespace
 
-std::string run_text(const RunAnswer& run) {
+std::string run_headline(const RunAnswer& run) {
+  return run.objective.told || run.sizes || (run.totals && !run.totals->in_time) ? headline(run) : "";
+}
+
+std::vector<RunFact> run_facts(const RunAnswer& run) {
   const Objective& o = run.objective;
-  std::string text = o.told || run.sizes || (run.totals && !run.totals->in_time) ? headline(run) : "";
-  Table table("ll");
+  std::vector<RunFact> facts;
   if (run.totals) {
-    if (run.totals->time) table.row({"run", time_words(run)});
-    if (o.price) table.row({"cost", price_words(run)});
-    if (o.watts) table.row({"energy", watt_words(run)});
+    if (run.totals->time) facts.push_back({"run", time_words(run)});
+    if (o.price) facts.push_back({"cost", price_words(run)});
+    if (o.watts) facts.push_back({"energy", watt_words(run)});
   }
-  if (run.sizes) table.row({"sizes", sizes_words(*run.sizes)});
-  text += table.text("") + precision_lines(run.precisions);
+  if (run.sizes) facts.push_back({"sizes", sizes_words(*run.sizes)});
+  return facts;
+}
+
+std::string run_text(const RunAnswer& run) {
+  Table table("ll");
+  for (const RunFact& fact : run_facts(run)) table.row({fact.what, fact.words});
+  const std::string head = run_headline(run);
+  const std::string text =
+      (head.empty() ? "" : head + "\n") + table.text("") + precision_lines(run.precisions);
   return text.empty() ? text : text + "\n";
 }
 

@@ -8,13 +8,22 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "reason/run_answer.h"
 #include "report/json_values.h"
 
 namespace shardplan {
 
-/// Empty where nothing was asked but a plan.
+/// "cost: $1,265,123 on 512 GPUs, the best of ..."; empty where nothing was asked but a plan.
+std::string run_headline(const RunAnswer& run);
+/// What is said of the run below the headline: "run", "cost", "energy", "sizes", as far as asked for.
+struct RunFact {
+  const char* what;
+  std::string words;
+};
+std::vector<RunFact> run_facts(const RunAnswer& run);
+/// Both; empty where nothing was asked but a plan.
 std::string run_text(const RunAnswer& run);
 /// Adds "objective", "run", "sizes", "precisions", "pareto": each where it was asked for.
 void add_run(const RunAnswer& run, Json& json);

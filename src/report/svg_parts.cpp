@@ -4,19 +4,9 @@
 
 #include <cmath>
 
+#include "report/html_parts.h"
+
 namespace shardplan {
-namespace {
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  }
-  return out;
-}
-
-}  // namespace
-
 std::string svg_open(double width, double height) {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" "
@@ -26,7 +16,7 @@ std::string svg_open(double width, double height) {
 
 std::string svg_text(double x, double y, const char* anchor, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     escaped(text));
+                     html_escaped(text));
 }
 
 std::string svg_line(double x1, double y1, double x2, double y2, const char* colour) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "report/html_parts.h"
 #include "report/timeline_text.h"
 #include "units/format.h"
 
@@ -20,44 +21,27 @@ constexpr double kAxis = 40, kDigit = 6.5, kNarrowest = 14;
 constexpr std::size_t kPassesOfAnEnd = 40, kPassesForEachStage = 3;
 constexpr double kGap = 30;
 
+constexpr const char* kExposed = "exposed";
+
+// Of this drawing alone: a page that holds it has a style of its own.
 constexpr std::string_view kStyle = R"(<style>
-text { font: 12px system-ui, sans-serif; fill: #1b1b1f; }
-.small { font-size: 10px; }
-.title { font-size: 15px; font-weight: 600; }
-.ground { fill: #ffffff; } .idle { fill: #ececf0; } .line { stroke: #8a8a94; stroke-width: 1; }
-.bar { stroke: #ffffff; stroke-width: 0.5; } .in { fill: #ffffff; text-anchor: middle; font-size: 10px; }
-.forward { fill: #2f6fb3; } .recompute { fill: #8b6fb8; } .backward { fill: #2e8b57; }
-.input-gradient { fill: #1b7f8c; } .weight-gradient { fill: #b8860b; } .gradient-reduction { fill: #c0392b; }
-.optimizer { fill: #5d5d66; } .other { fill: #9a9aa4; }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e6e6ea; } .ground { fill: #17171a; } .idle { fill: #2a2a30; } .bar { stroke: #17171a; }
-  .in { fill: #ffffff; }
+.timeline text { font: 12px system-ui, sans-serif; fill: #1b1b1f; }
+.timeline .small { font-size: 10px; }
+.timeline .title { font-size: 15px; font-weight: 600; }
+.timeline .ground { fill: #ffffff; } .timeline .idle { fill: #ececf0; }
+.timeline .line { stroke: #8a8a94; stroke-width: 1; } .timeline .bar { stroke: #ffffff; stroke-width: 0.5; }
+.timeline .in { fill: #ffffff; text-anchor: middle; font-size: 10px; }
+.timeline .forward { fill: #2f6fb3; } .timeline .recompute { fill: #8b6fb8; }
+.timeline .backward { fill: #2e8b57; } .timeline .input-gradient { fill: #1b7f8c; }
+.timeline .weight-gradient { fill: #b8860b; } .timeline .gradient-reduction { fill: #c0392b; }
+.timeline .exposed { fill: #d0801d; }
+.timeline .optimizer { fill: #5d5d66; } .timeline .other { fill: #9a9aa4; }
+@media screen and (prefers-color-scheme: dark) {
+  .timeline text { fill: #e6e6ea; } .timeline .ground { fill: #17171a; } .timeline .idle { fill: #2a2a30; }
+  .timeline .bar { stroke: #17171a; } .timeline .in { fill: #ffffff; }
 }
 </style>
 )";
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string css_class(StepWork work) {
   std::string text = name(work);
@@ -90,13 +74,13 @@ class Picture {
       cut_to_ = span_ - cut_from_;
     }
     height_ = kTop + kRow * line.plan.pp + kAxis;
-    put("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\">\n",
+    put("<svg class=\"timeline\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\">\n",
         kWidth, height_, kWidth, height_);
     text_ += kStyle;
-    put("<title>{}</title>\n", escaped(title));
+    put("<title>{}</title>\n", html_escaped(title));
     put("<rect class=\"ground\" width=\"{}\" height=\"{}\"/>\n", kWidth, height_);
-    put("<text class=\"title\" x=\"{}\" y=\"24\">{}</text>\n", kLeft, escaped(title));
-    put("<text x=\"{}\" y=\"43\">{}</text>\n", kLeft, escaped(timeline_sentence(line) + cut_note()));
+    put("<text class=\"title\" x=\"{}\" y=\"24\">{}</text>\n", kLeft, html_escaped(title));
+    put("<text x=\"{}\" y=\"43\">{}</text>\n", kLeft, html_escaped(timeline_sentence(line) + cut_note()));
     legend();
     rows();
     axis();
@@ -135,6 +119,7 @@ class Picture {
       if (!used_[i] || work == StepWork::kCollectives || work == StepWork::kSend) continue;
       entry(css_class(work), name(work));
     }
+    if (used_[static_cast<std::size_t>(StepWork::kCollectives)]) entry(kExposed, "exposed collectives");
     entry("idle", "idle");
   }
 
@@ -169,7 +154,15 @@ class Picture {
       bar(css_class(e.work), e.start, e.end, row(e.rank) + kBar - kStrip, kStrip);
       return;
     }
+    if (e.work == StepWork::kCollectives) {
+      // What a pass waits for on each axis, one axis before the other, so that their sum can be seen.
+      const Seconds<> start = exposed_from_ - (e.end - e.start);
+      bar(kExposed, start, exposed_from_, row(e.rank), kStrip);
+      exposed_from_ = start;
+      return;
+    }
     if (e.stream != Stream::kCompute) return;
+    exposed_from_ = e.end;
     const bool whole = bar(css_class(e.work), e.start, e.end, row(e.rank), kBar);
     const double width = x(e.end) - x(e.start);
     const std::string label = e.micro_batch >= 0 ? std::to_string(e.micro_batch) : "";
@@ -203,6 +196,7 @@ class Picture {
   Seconds<> span_;
   std::array<bool, kStepWorkCount> used_{};
   Seconds<> cut_from_, cut_to_;
+  Seconds<> exposed_from_;  // end of what of a pass has no exposed collective drawn on it
   double height_ = 0;
   std::string text_;
 };

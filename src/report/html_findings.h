@@ -1,0 +1,23 @@
+// The findings of an answer as sections of a page: the machine with the axes on its links, risks, thresholds,
+// unknowns, evidence, sources. Shared by all commands whose answers have them.
+//
+//   sections({axes_section(question.cluster, a.axes, a.not_used), failure_section(a.failure_modes), ...})
+//
+// A section without findings is empty. Not here: how a finding is found (reason/).
+#pragma once
+
+#include "reason/answer.h"
+#include "report/html_parts.h"
+
+namespace shardplan {
+
+/// The machine's tiers as nested boxes, each with the axes that live on its links.
+Section axes_section(const Cluster& cluster, const std::vector<AxisFinding>& axes,
+                     const std::vector<UnusedAxis>& not_used);
+Section failure_section(const std::vector<FailureMode>& modes);
+Section threshold_section(const std::vector<Threshold>& thresholds);
+Section unknown_section(const std::vector<Unknown>& unknowns, const std::vector<NearRun>& nearest);
+/// What was told, what was assumed, and the catalog's numbers with their sources.
+Section source_section(const Question& question);
+
+}  // namespace shardplan
