@@ -2,32 +2,13 @@
 
 #include <algorithm>
 
+#include "reason/term_words.h"
 #include "report/remedy_report.h"
 #include "report/table.h"
 #include "units/format.h"
 
 namespace shardplan {
 namespace {
-
-const char* label(MemoryTerm term) {
-  switch (term) {
-    case MemoryTerm::kWeights:
-      return "weights";
-    case MemoryTerm::kGradients:
-      return "gradients";
-    case MemoryTerm::kOptimizer:
-      return "optimizer state";
-    case MemoryTerm::kActivations:
-      return "activations";
-    case MemoryTerm::kLogits:
-      return "logits and loss";
-    case MemoryTerm::kTransient:
-      return "working buffers";
-    case MemoryTerm::kBuffers:
-      return "framework buffers";
-  }
-  return "?";
-}
 
 std::string broken_words(Constraint broken) {
   switch (broken) {
@@ -226,7 +207,7 @@ std::string memory_lines(const MemoryBreakdown<>& memory, Bytes<> usable) {
   for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
     const Bytes<> term = memory.terms[i];
     if (term.raw() == 0) continue;
-    table.row({label(static_cast<MemoryTerm>(i)), format(term), format_percent((term / memory.total()).raw()),
+    table.row({words(static_cast<MemoryTerm>(i)), format(term), format_percent((term / memory.total()).raw()),
                term == largest ? "largest" : ""});
   }
   table.row({"total", format(memory.total()), "", "of " + format(usable) + " usable"});

@@ -4,6 +4,7 @@
 
 #include "catalog/parameters.h"
 #include "reason/remarks.h"
+#include "reason/term_words.h"
 #include "report/finding_lines.h"
 #include "report/memory_report.h"
 #include "report/table.h"
@@ -13,48 +14,6 @@ namespace shardplan {
 namespace {
 
 std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
-
-const char* label(TimeTerm term) {
-  switch (term) {
-    case TimeTerm::kGemm:
-      return "matrix products";
-    case TimeTerm::kAttention:
-      return "attention cores";
-    case TimeTerm::kMemoryBound:
-      return "memory-bound kernels";
-    case TimeTerm::kLogits:
-      return "head and loss";
-    case TimeTerm::kRecompute:
-      return "recomputation";
-    case TimeTerm::kLaunch:
-      return "kernel launches";
-    case TimeTerm::kTensor:
-      return "tensor-parallel collectives";
-    case TimeTerm::kContext:
-      return "context-parallel ring";
-    case TimeTerm::kExpert:
-      return "expert all-to-all";
-    case TimeTerm::kData:
-      return "gradients and weights (data parallel)";
-    case TimeTerm::kPipelineSends:
-      return "pipeline sends";
-    case TimeTerm::kBubble:
-      return "pipeline bubble";
-    case TimeTerm::kImbalance:
-      return "waiting for the slowest stage";
-    case TimeTerm::kOptimizer:
-      return "optimizer";
-    case TimeTerm::kStragglers:
-      return "waiting for the slowest rank";
-    case TimeTerm::kStep:
-      return "fixed time of a step";
-    case TimeTerm::kLoading:
-      return "reading of the batch";
-    case TimeTerm::kOffload:
-      return "host memory: copies, optimizer step";
-  }
-  return "?";
-}
 
 std::string time_lines(const TimeBreakdown<>& time) {
   std::vector<std::size_t> order;
@@ -68,7 +27,7 @@ std::string time_lines(const TimeBreakdown<>& time) {
   table.row({"", "exposed", "share", "hidden", ""});
   for (const std::size_t i : order) {
     const TimeEntry<>& e = time.terms[i];
-    table.row({label(static_cast<TimeTerm>(i)), format(e.exposed()),
+    table.row({words(static_cast<TimeTerm>(i)), format(e.exposed()),
                format_percent((e.exposed() / time.total()).raw()), e.hidden.raw() > 0 ? format(e.hidden) : "",
                i == order.front() ? "largest" : ""});
   }
