@@ -7,6 +7,7 @@
 #include "reason/term_words.h"
 #include "report/finding_lines.h"
 #include "report/memory_report.h"
+#include "report/sensitivity_report.h"
 #include "report/table.h"
 #include "units/format.h"
 
@@ -185,7 +186,8 @@ std::string plan_text(const Question& q, const Answer& a, const SearchTime& time
     text = std::string(a.result.stopped ? "no plan found yet: " : "no plan fits: ") + q.model.name + " on " +
            count(q.cluster.gpus) + " x " + q.cluster.device.name + "\n" + a.binding.statement + "\n";
   }
-  return text + "\n" + census_lines(a.result, time) + finding_lines(a) + assumed_lines(q);
+  return text + "\n" + census_lines(a.result, time) + sensitivity_lines(a) + finding_lines(a) +
+         assumed_lines(q);
 }
 
 Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time) {
@@ -209,6 +211,7 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
                     {"time_s", time.seconds},
                     {"plans_per_s", static_cast<double>(census.judged()) / std::max(time.seconds, 1e-9)}};
   add_findings(a, json);
+  json["sensitivity"] = sensitivity_json(a);
   json["nearest_measured"] = nearest_json(a.nearest);
   json["model"] = model_json(q.model, state_parameters(q.model));
   json["assumed"] = q.assumed;
