@@ -27,6 +27,8 @@ struct Program {
 };
 
 void add_plan_command(CLI::App& app, Program& program);
+void add_compare_command(CLI::App& app, Program& program);
+void add_why_not_command(CLI::App& app, Program& program);
 void add_sweep_command(CLI::App& app, Program& program);
 void add_memory_command(CLI::App& app, Program& program);
 void add_oom_command(CLI::App& app, Program& program);
@@ -40,8 +42,8 @@ void add_validate_command(CLI::App& app, Program& program);
 
 /// In the order of the help page.
 inline constexpr void (*kCommands[])(CLI::App& app, Program& program) = {
-    add_plan_command,     add_sweep_command,   add_memory_command,   add_oom_command,
-    add_comm_command,     add_serve_command,   add_drill_command,    add_explain_command,
+    add_plan_command,     add_compare_command, add_why_not_command,  add_sweep_command, add_memory_command,
+    add_oom_command,      add_comm_command,    add_serve_command,    add_drill_command, add_explain_command,
     add_formulas_command, add_catalog_command, add_validate_command,
 };
 

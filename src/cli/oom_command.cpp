@@ -1,10 +1,10 @@
 // shardplan oom: what an out-of-memory message says, and what would make room.
 #include <filesystem>
-#include <iostream>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/question_flags.h"
+#include "cli/standard_input.h"
 #include "cli/told_layout.h"
 
 namespace shardplan::cli {
@@ -14,19 +14,6 @@ struct Typed {
   std::string text;
   QuestionSpec spec;
 };
-
-Result<std::string> standard_input() {
-  std::string text;
-  char buffer[1 << 16];
-  while (std::cin.read(buffer, sizeof buffer) || std::cin.gcount() > 0) {
-    text.append(buffer, static_cast<std::size_t>(std::cin.gcount()));
-    if (text.size() > static_cast<std::size_t>(kLogBytesMax)) {
-      return Error{"too_large", "standard input has more than " + std::to_string(kLogBytesMax) + " bytes",
-                   "oom", "at most " + std::to_string(kLogBytesMax) + " bytes", ""};
-    }
-  }
-  return text;
-}
 
 /// No message is one word with a slash or the ending of a file.
 bool looks_like_a_path(const std::string& typed) {
@@ -39,7 +26,8 @@ Result<OutOfMemory> message_of(const std::string& typed) {
   std::error_code none;
   const bool file = typed != "-" && (std::filesystem::exists(typed, none) || looks_like_a_path(typed));
   if (typed != "-" && !file) return read_out_of_memory(typed, "oom");
-  const Result<std::string> text = file ? read_text_file(typed, kLogBytesMax) : standard_input();
+  const Result<std::string> text =
+      file ? read_text_file(typed, kLogBytesMax) : standard_input(kLogBytesMax, "oom");
   if (!text) return text.error();
   return read_out_of_memory(*text, file ? typed : "standard input");
 }

@@ -8,6 +8,7 @@
 #include "reason/failure_modes.h"
 #include "reason/memory_answer.h"
 #include "reason/nearest_measured.h"
+#include "reason/sensitivity.h"
 #include "reason/thresholds.h"
 #include "reason/unknowns.h"
 
@@ -92,6 +93,7 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
     a.axes = axis_findings(estimator, best);
     add_unused(unused_axes(estimator, fixed, a.result, watch), a);
     a.failure_modes = failure_modes(estimator, best);
+    a.sensitivity = sensitivity(estimator, best);
     a.nearest = nearest_measured(evidence, run_profile(q, best.plan));
   }
   add_thresholds(thresholds(estimator, fixed, a.result, watch), a);

@@ -60,6 +60,14 @@ struct Threshold {
   std::optional<double> same_until = std::nullopt;
 };
 
+/// What one input does to the best plan's step (reason/sensitivity.h).
+struct Sensitivity {
+  std::string parameter, unit;
+  double current = 0, low = 0, high = 0;  // SI base units
+  Seconds<> step_low, step_high;          // at each, for as many tokens as the step has
+  std::string range;                      // what the two are where they are not 0.9 and 1.1 of what it is
+};
+
 struct Unknown {
   std::string id;
   std::string statement;
@@ -81,6 +89,7 @@ struct Answer {
   std::vector<UnusedAxis> not_used;
   std::vector<FailureMode> failure_modes;
   std::vector<Threshold> thresholds;
+  std::vector<Sensitivity> sensitivity;  // the largest first
   std::vector<Unknown> unknowns;
   std::optional<ErrorBand> step_band;    // of the best step, and of the runners-up's
   std::vector<NearRun> nearest;          // to the best plan, nearest first

@@ -16,6 +16,8 @@ std::string threshold_value(double value, const std::string& unit) {
   if (unit == "bytes") return format(bytes(value));
   if (unit == "bytes/s") return format(bytes_per_s(value));
   if (unit == "s") return format(seconds(value));
+  if (unit == "FLOP/s") return format(flops_per_s(value));
+  if (unit.empty()) return format_number(value);
   return format_number(value) + " " + unit;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reason/term_words.h"
 #include "report/plan_words.h"
 #include "units/format.h"
 
@@ -140,7 +141,7 @@ class MemoryFigure {
     for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
       const auto term = static_cast<MemoryTerm>(i);
       if (m.terms[i] > bytes(0))
-        parts.push_back({kind_of(term), share(m.terms[i]), label(term) + (" " + format(m.terms[i]))});
+        parts.push_back({kind_of(term), share(m.terms[i]), words(term) + (" " + format(m.terms[i]))});
     }
     return element("div.bar-row", element("span.label", stage_words(stages_, run)) +
                                       bar(parts, {share(stages_.usable), share(stages_.hbm)}) +
@@ -151,7 +152,7 @@ class MemoryFigure {
     std::vector<LegendEntry> entries;
     for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
       const auto term = static_cast<MemoryTerm>(i);
-      if (used_[i]) entries.push_back({kind_of(term), label(term)});
+      if (used_[i]) entries.push_back({kind_of(term), words(term)});
     }
     return entries;
   }
@@ -160,7 +161,7 @@ class MemoryFigure {
     std::vector<std::string> head{"stage"};
     std::string alignment = "l";
     for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
-      if (used_[i]) head.push_back(label(static_cast<MemoryTerm>(i)));
+      if (used_[i]) head.push_back(words(static_cast<MemoryTerm>(i)));
     }
     head.insert(head.end(), {"total", "of usable"});
     alignment.append(head.size() - 1, 'r');
@@ -202,7 +203,7 @@ Markup step_bar(const TimeBreakdown<>& time) {
     for (const TimeTerm term : by_exposed(time)) {
       const Seconds<> exposed = time[term].exposed();
       if (kind_of(term) != kind.kind || !(exposed > seconds(0))) continue;
-      parts.push_back({kind.kind, (exposed / time.total()).raw(), label(term) + (" " + format(exposed))});
+      parts.push_back({kind.kind, (exposed / time.total()).raw(), words(term) + (" " + format(exposed))});
     }
     if (parts.size() > before) entries.push_back(kind);
   }
@@ -247,7 +248,7 @@ Markup time_figure(const TimeBreakdown<>& time, const FormulaCards& cards, const
   for (const TimeTerm term : order) {
     const TimeEntry<>& e = time[term];
     const std::string kind = kind_of(term);
-    table.row({label(term),
+    table.row({words(term),
                bar({{kind, (e.exposed() / longest).raw(), "exposed " + format(e.exposed())},
                     {kind + " beside", (e.hidden / longest).raw(), "hidden " + format(e.hidden)}}),
                cards.number(roots, name(term), format(e.exposed())),

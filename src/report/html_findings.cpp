@@ -128,6 +128,30 @@ Section threshold_section(const std::vector<Threshold>& thresholds) {
   return {"What would change the answer", "thresholds", table.markup()};
 }
 
+Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step) {
+  Seconds<> low = step, high = step;
+  for (const Sensitivity& s : rows) {
+    low = std::min({low, s.step_low, s.step_high});
+    high = std::max({high, s.step_low, s.step_high});
+  }
+  const auto share = [&](Seconds<> from, Seconds<> to) {
+    return std::max(0.0, ((to - from) / (high - low)).raw());
+  };
+  HtmlTable table("The step with one input at either end of its range, the largest first", "lrrrlrrl",
+                  {"input", "now", "from", "to", "", "step", "to", "range"});
+  for (const Sensitivity& s : rows) {
+    const Seconds<> from = std::min(s.step_low, s.step_high), to = std::max(s.step_low, s.step_high);
+    table.row({s.parameter, threshold_value(s.current, s.unit), threshold_value(s.low, s.unit),
+               threshold_value(s.high, s.unit),
+               bar({{"none", share(low, from), ""},
+                    {"faster", share(from, std::min(step, to)), format(from)},
+                    {"slower", share(std::max(step, from), to), format(to)}},
+                   {share(low, step)}),
+               format(s.step_low), format(s.step_high), s.range});
+  }
+  return {"What the step is sensitive to", "sensitivity", table.markup()};
+}
+
 Section unknown_section(const std::vector<Unknown>& unknowns, const std::vector<NearRun>& nearest) {
   HtmlTable gaps("What the model does not know, and how much it may be", "ww", {"unknown", "magnitude"});
   for (const Unknown& u : unknowns) gaps.row({u.statement, u.magnitude.empty() ? "not known" : u.magnitude});

@@ -16,6 +16,8 @@ Section axes_section(const Cluster& cluster, const std::vector<AxisFinding>& axe
                      const std::vector<UnusedAxis>& not_used);
 Section failure_section(const std::vector<FailureMode>& modes);
 Section threshold_section(const std::vector<Threshold>& thresholds);
+/// The tornado: what each input does to the step, the largest first.
+Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step);
 Section unknown_section(const std::vector<Unknown>& unknowns, const std::vector<NearRun>& nearest);
 /// What was told, what was assumed, and the catalog's numbers with their sources.
 Section source_section(const Question& question);

@@ -49,6 +49,7 @@ class PlanPage {
                                    front(),
                                    failure_section(a_.failure_modes),
                                    threshold_section(a_.thresholds),
+                                   found() ? sensitivity_section(a_.sensitivity, best().step) : Section{},
                                    unknown_section(a_.unknowns, a_.nearest),
                                    source_section(q_),
                                    formulas()};

@@ -87,6 +87,7 @@ svg text { fill: var(--quiet); font-size: 12px; }
 .memory-optimizer, .again { fill: var(--violet); } .memory-activations, .communication { fill: var(--orange); }
 .memory-logits, .lacking { fill: var(--red); } .memory-transient, .waiting, .excluded { fill: var(--grey); }
 .memory-buffers { fill: var(--teal); } .between, .rejected { fill: var(--dark); } .feasible { fill: var(--green); }
+.none { fill: none; } .faster { fill: var(--green); } .slower { fill: var(--orange); }
 .spare { fill: var(--track); } .beside { fill-opacity: 0.35; }
 
 /* drawings made for a page of their own */

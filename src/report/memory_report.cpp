@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reason/term_words.h"
 #include "report/plan_words.h"
 #include "report/remedy_report.h"
 #include "report/table.h"
@@ -207,7 +208,7 @@ std::string memory_lines(const MemoryBreakdown<>& memory, Bytes<> usable) {
   for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
     const Bytes<> term = memory.terms[i];
     if (term.raw() == 0) continue;
-    table.row({label(static_cast<MemoryTerm>(i)), format(term), format_percent((term / memory.total()).raw()),
+    table.row({words(static_cast<MemoryTerm>(i)), format(term), format_percent((term / memory.total()).raw()),
                term == largest ? "largest" : ""});
   }
   table.row({"total", format(memory.total()), "", "of " + format(usable) + " usable"});

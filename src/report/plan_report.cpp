@@ -4,9 +4,11 @@
 
 #include "catalog/parameters.h"
 #include "reason/remarks.h"
+#include "reason/term_words.h"
 #include "report/finding_lines.h"
 #include "report/memory_report.h"
 #include "report/plan_words.h"
+#include "report/sensitivity_report.h"
 #include "report/table.h"
 #include "units/format.h"
 
@@ -21,7 +23,7 @@ std::string time_lines(const TimeBreakdown<>& time) {
   table.row({"", "exposed", "share", "hidden", ""});
   for (const TimeTerm term : order) {
     const TimeEntry<>& e = time[term];
-    table.row({label(term), format(e.exposed()), format_percent((e.exposed() / time.total()).raw()),
+    table.row({words(term), format(e.exposed()), format_percent((e.exposed() / time.total()).raw()),
                e.hidden.raw() > 0 ? format(e.hidden) : "", term == order.front() ? "largest" : ""});
   }
   table.row({"step", format(time.total())});
@@ -142,7 +144,8 @@ std::string plan_text(const Question& q, const Answer& a, const SearchTime& time
   } else {
     text = no_plan_words(q, a) + "\n" + a.binding.statement + "\n";
   }
-  return text + "\n" + census_lines(a.result, time) + finding_lines(a) + assumed_lines(q);
+  return text + "\n" + census_lines(a.result, time) + sensitivity_lines(a) + finding_lines(a) +
+         assumed_lines(q);
 }
 
 Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time) {
@@ -166,6 +169,7 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
                     {"time_s", time.seconds},
                     {"plans_per_s", static_cast<double>(census.judged()) / std::max(time.seconds, 1e-9)}};
   add_findings(a, json);
+  json["sensitivity"] = sensitivity_json(a);
   json["nearest_measured"] = nearest_json(a.nearest);
   json["model"] = model_json(q.model, state_parameters(q.model));
   json["assumed"] = q.assumed;

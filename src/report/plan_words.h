@@ -1,6 +1,5 @@
-// What is said of a plan in every form of its answer: names of terms, sentences, rows.
+// What is said of a plan in every form of its answer: sentences, rows.
 //
-//   label(TimeTerm::kGemm)          // "matrix products"
 //   band_words(question, answer)    // "of 168 measured runs on h100-sxm, 8 in 10 took 0.91 to 1.09 times
 //   ..."
 //
@@ -15,8 +14,6 @@
 
 namespace shardplan {
 
-const char* label(TimeTerm term);
-const char* label(MemoryTerm term);
 /// The terms that take time, most exposed first.
 std::vector<TimeTerm> by_exposed(const TimeBreakdown<>& time);
 

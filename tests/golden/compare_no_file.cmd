@@ -1,0 +1,1 @@
+shardplan compare nowhere.json tp4 --preset llama3-8b --gpu h100-sxm --gpus 16
