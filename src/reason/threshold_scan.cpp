@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 
 #include "units/format.h"
@@ -10,8 +11,11 @@
 namespace shardplan {
 namespace {
 
-/// Factors from the current value at which known plans are compared; the last one is as far as is looked.
+/// Factors from the current value at which known plans are compared, as far as is looked.
 constexpr std::array kFactors{1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0};
+/// Those at which other plans are searched for, some of kFactors. What divides a sequence, a batch or layers
+/// changes to and fro; a bandwidth is worth more to one plan than to another all the way.
+constexpr std::initializer_list<double> kWholeProbes{1.25, 1.5, 2.0, 4.0}, kProbes{4.0};
 /// GPU counts are tried node by node first: what is legal jumps from one to the next.
 constexpr int kNodesTried = 8;
 constexpr double kClose = 1.002;  // where any value is meant, how near the two sides come
@@ -68,17 +72,19 @@ std::optional<Threshold> ThresholdScan::find_layout(const ThresholdInput& input,
     if (fresh) slot->second = search_at(input, value);
     return slot->second;
   };
-  for (int turn = 0; turn < kTurnsMax; ++turn) {
-    const auto sides = nearest_flip(input, up);
-    const double value = sides ? sides->other : from_current(input, kFactors.back(), up);
-    const auto& found = at(value);
-    if (!found || found->stopped) return std::nullopt;
-    if (learn(*found)) continue;  // it may overtake the others earlier
-    if (!sides || !differs(found->best, true)) return std::nullopt;
-    if (sides->same == input.current) return threshold(input, *sides, *found, true);
-    const auto& before = at(sides->same);
-    if (before && learn(*before)) continue;
-    return threshold(input, *sides, *found, before.has_value());
+  for (const double factor : input.step > 0 ? kWholeProbes : kProbes) {
+    for (int turn = 0; turn < kTurnsMax; ++turn) {
+      const auto sides = nearest_flip(input, factor, up);
+      const auto& found = at(sides ? sides->other : from_current(input, factor, up));
+      if (!found) break;
+      if (found->stopped) return std::nullopt;
+      if (learn(*found)) continue;  // it may overtake the others earlier
+      if (!sides || !differs(found->best, true)) break;
+      if (sides->same == input.current) return threshold(input, *sides, *found, true);
+      const auto& before = at(sides->same);
+      if (before && learn(*before)) continue;
+      return threshold(input, *sides, *found, before.has_value());
+    }
   }
   return std::nullopt;
 }
@@ -153,9 +159,11 @@ std::optional<Estimate> ThresholdScan::best_known(const Estimator& estimator) co
   return best;
 }
 
-std::optional<ThresholdScan::Sides> ThresholdScan::nearest_flip(const ThresholdInput& input, bool up) const {
+std::optional<ThresholdScan::Sides> ThresholdScan::nearest_flip(const ThresholdInput& input, double most,
+                                                                bool up) const {
   Sides sides{input.current, 0};
   for (const double factor : kFactors) {
+    if (factor > most) break;
     const double value = from_current(input, factor, up);
     if (up ? value <= sides.same : value >= sides.same) continue;
     sides.other = value;

@@ -33,7 +33,8 @@ class ThresholdScan {
   std::optional<Question> question_at(const ThresholdInput& input, double value) const;
   /// The best of the plans that are known.
   std::optional<Estimate> best_known(const Estimator& estimator) const;
-  std::optional<Sides> nearest_flip(const ThresholdInput& input, bool up) const;
+  /// Among known plans, no further than a factor of `most`.
+  std::optional<Sides> nearest_flip(const ThresholdInput& input, double most, bool up) const;
   std::optional<Sides> narrowed(const ThresholdInput& input, Sides sides) const;
   std::optional<SearchResult> search_at(const ThresholdInput& input, double value);
   /// Whether it holds a plan that was not known.
