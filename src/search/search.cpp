@@ -298,8 +298,9 @@ SearchResult search(const Estimator& estimator, const FixedAxes& fixed,
 
 SearchResult search(const Estimator& estimator, const FixedAxes& fixed, const SearchOptions& options) {
   SearchOptions own = options;
+  own.slowest = slowest_wanted(estimator, options);
   std::int64_t bounded = 0;
-  if (estimator.question().whole_space) {
+  if (estimator.question().whole_space && own.slowest == kNoLimit) {
     // What the usual plans reach excludes most of the others from the start.
     Question usual = estimator.question();
     usual.whole_space = false;
