@@ -27,10 +27,7 @@ Question llama3_405b(const char* gpus) { return asked("llama3-405b", "h100-sxm",
 Question deepseek_v3(const char* gpus) { return asked("deepseek-v3", "h800", gpus, "4096", "15360"); }
 /// 1.6 T parameters: Kimi K2's layers, 96 of them.
 Question mixture_1_6t(const char* gpus) {
-  Question q = asked("kimi-k2", "gb200", gpus, "4096", "16384");
-  constexpr std::size_t kLayers = 96;
-  q.model.layers.resize(kLayers, q.model.layers.back());
-  return q;
+  return asked(SHARDPLAN_SOURCE_DIR "/examples/mixture-1.6t/config.json", "gb200", gpus, "4096", "16384");
 }
 
 /// Memory and step time of every usual plan. Of several threads each takes every so-many-th layout.

@@ -77,21 +77,42 @@ class Interrupt(unittest.TestCase):
         begun = time.monotonic()
         status, out = running.finish()
         self.assertLess(time.monotonic() - begun, 10)
-        self.assertTrue(running.drawn.endswith("\r"), "the line is taken away")
+        self.assertRegex(running.drawn, r"\r(shardplan: stopped before its end: .*\s+)?$", "the line is taken away")
         return status, json.loads(out)
 
     def test_sizes(self):
         status, answer = self.stopped(SIZES, r"searching: (legal sizes|bounds of sizes|sizes) \d+ of \d+; Ctrl-C")
         self.assertGreater(answer["sizes"]["not_looked_at"], 0)
         self.assertTrue(answer["search"]["stopped"])
-        self.assertEqual(status, 0 if answer["feasible"] else 130)
+        self.assertEqual(status, 130)
+        self.assertEqual(answer["cluster"]["gpus"] is None, answer["feasible"] is None)
+
+    def test_bounds_of_sizes(self):
+        status, answer = self.stopped(SIZES, r"searching: bounds of sizes \d+ of \d+; Ctrl-C")
+        self.assertTrue(answer["sizes"]["only_bounded"])
+        self.assertIsNone(answer["feasible"])
+        self.assertIsNone(answer["cluster"]["gpus"], "no size was chosen")
+        self.assertIsNone(answer["cluster"]["name"])
+        self.assertEqual(status, 130)
+
+    def test_text_of_sizes_that_were_bounded(self):
+        running = Running(SIZES)
+        if not running.wait_for(r"searching: bounds of sizes \d+ of \d+; Ctrl-C"):
+            running.finish()
+            self.skipTest("the machine is too fast for its line to be seen")
+        running.interrupt()
+        status, out = running.finish()
+        self.assertEqual(status, 130)
+        self.assertIn("step-time: stopped while it was worked out what each size can reach at best", out)
+        self.assertNotIn("x h100-sxm", out, "no size was chosen")
+        self.assertIn("shardplan: stopped before its end: there may be a plan", running.drawn)
 
     def test_layouts(self):
         status, answer = self.stopped(ONE, r"searching: layouts \d+ of \d+; Ctrl-C")
         self.assertTrue(answer["search"]["stopped"])
         self.assertIn("threshold: sequence", answer["search"]["not_looked_at"])
         self.assertIn(answer["feasible"], (True, None))
-        self.assertEqual(status, 0 if answer["feasible"] else 130)
+        self.assertEqual(status, 130)
 
     def test_what_would_change_the_answer(self):
         status, answer = self.stopped(ONE, r"searching: (unused axes|thresholds) \d+ of \d+; Ctrl-C")
@@ -104,7 +125,7 @@ class Interrupt(unittest.TestCase):
         status, answer = self.stopped(FRONT, r"searching: sizes of the front \d+ of \d+; Ctrl-C")
         self.assertTrue(answer["pareto_stopped"])
         self.assertFalse(answer["search"]["stopped"], "the plan was found before")
-        self.assertEqual(status, 0)
+        self.assertEqual(status, 130)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@
 #include "reason/run_answer.h"
 #include "reason/serve_answer.h"
 #include "reason/sweep_row.h"
+#include "reason/told_axes.h"
 #include "reason/why_not.h"
 #include "report/catalog_report.h"
 #include "report/comm_report.h"

@@ -15,14 +15,14 @@ constexpr std::array<RankOrder::Axes, kRankOrders> kOrders = RankOrder::all();
 constexpr std::array<const char*, kSchedules.size()> kScheduleNames{"gpipe", "1f1b", "interleaved",
                                                                     "zb-h1", "zb-v", "dualpipe"};
 
-// By degree. The stage of ZeRO is of another type.
+// By degree. The stage of ZeRO and, of a plan, layers are of other types.
 constexpr std::array<std::int32_t Plan::*, kDegreeCount> kPlanMembers{
-    &Plan::dp,  &Plan::tp,          &Plan::pp,         &Plan::cp, &Plan::ep,
-    &Plan::etp, &Plan::micro_batch, &Plan::interleave, nullptr,   &Plan::shard_group};
+    &Plan::dp,          &Plan::tp,         &Plan::pp, &Plan::cp,          &Plan::ep, &Plan::etp,
+    &Plan::micro_batch, &Plan::interleave, nullptr,   &Plan::shard_group, nullptr,   nullptr};
 constexpr std::array<std::optional<std::int32_t> FixedAxes::*, kDegreeCount> kFixedMembers{
-    &FixedAxes::dp, &FixedAxes::tp,         &FixedAxes::pp,          &FixedAxes::cp,
-    &FixedAxes::ep, &FixedAxes::etp,        &FixedAxes::micro_batch, &FixedAxes::interleave,
-    nullptr,        &FixedAxes::shard_group};
+    &FixedAxes::dp, &FixedAxes::tp,          &FixedAxes::pp,           &FixedAxes::cp,
+    &FixedAxes::ep, &FixedAxes::etp,         &FixedAxes::micro_batch,  &FixedAxes::interleave,
+    nullptr,        &FixedAxes::shard_group, &FixedAxes::first_layers, &FixedAxes::last_layers};
 
 template <class Enum, std::size_t Count>
 std::optional<Enum> named_value(std::string_view text, const std::array<const char*, Count>& names) {
@@ -163,7 +163,8 @@ std::string canonical(const Plan& plan) {
 
 const char* name(Degree degree) {
   static constexpr std::array<const char*, kDegreeCount> kNames{
-      "dp", "tp", "pp", "cp", "ep", "etp", "micro-batch", "interleave", "zero", "shard-group"};
+      "dp",          "tp",         "pp",   "cp",          "ep",           "etp",
+      "micro-batch", "interleave", "zero", "shard-group", "first-layers", "last-layers"};
   return kNames[static_cast<std::size_t>(degree)];
 }
 
@@ -173,12 +174,18 @@ std::int32_t degree_of(const Plan& plan, Degree degree) {
     if (plan.zero_stage == 0) return 1;
     return plan.shard_group > 0 ? plan.shard_group : static_cast<std::int32_t>(plan.replicas());
   }
+  if (degree == Degree::kFirstLayers) return plan.first_layers;
+  if (degree == Degree::kLastLayers) return plan.last_layers;
   return plan.*kPlanMembers[static_cast<std::size_t>(degree)];
 }
 
 void set_degree(Plan& plan, Degree degree, std::int32_t value) {
   if (degree == Degree::kZero) {
     plan.zero_stage = static_cast<std::int8_t>(value);
+  } else if (degree == Degree::kFirstLayers) {
+    plan.first_layers = static_cast<std::int16_t>(value);
+  } else if (degree == Degree::kLastLayers) {
+    plan.last_layers = static_cast<std::int16_t>(value);
   } else {
     plan.*kPlanMembers[static_cast<std::size_t>(degree)] = value;
   }
@@ -196,8 +203,13 @@ std::string words(Degree degree, const DegreeBounds& bounds) {
 std::optional<std::int32_t> FixedAxes::told(Degree degree) const {
   if (degree == Degree::kZero) return zero_stage ? std::optional<std::int32_t>(*zero_stage) : std::nullopt;
   const auto value = this->*kFixedMembers[static_cast<std::size_t>(degree)];
-  // No group is all replicas, however many they are.
-  return degree == Degree::kShardGroup && value == 0 ? std::nullopt : value;
+  // No group is all replicas, however many they are; a chunk that is as the others has as many as they.
+  return value == 0 ? std::nullopt : value;
+}
+
+bool FixedAxes::bounds_ends() const {
+  return !(bounds_of(Degree::kFirstLayers) == DegreeBounds{} &&
+           bounds_of(Degree::kLastLayers) == DegreeBounds{});
 }
 
 void FixedAxes::tell(Degree degree, std::int32_t value) {

@@ -162,14 +162,28 @@ inline bool same_but_order(Plan a, const Plan& b) {
 inline auto all_degrees(const Plan& p) { return std::array{p.dp, p.tp, p.pp, p.cp, p.ep, p.etp}; }
 inline bool same_degrees(const Plan& a, const Plan& b) { return all_degrees(a) == all_degrees(b); }
 
-/// The degrees that can be bounded instead of told.
-enum class Degree { kDp, kTp, kPp, kCp, kEp, kEtp, kMicroBatch, kInterleave, kZero, kShardGroup };
-inline constexpr std::size_t kDegreeCount = 10;
+/// What can be bounded instead of told.
+enum class Degree {
+  kDp,
+  kTp,
+  kPp,
+  kCp,
+  kEp,
+  kEtp,
+  kMicroBatch,
+  kInterleave,
+  kZero,
+  kShardGroup,
+  kFirstLayers,
+  kLastLayers
+};
+inline constexpr std::size_t kDegreeCount = 12;
 /// As its flag: "tp", "micro-batch".
 const char* name(Degree degree);
 /// The least value that it has: ZeRO has a stage 0.
 inline constexpr std::int32_t lowest(Degree degree) { return degree == Degree::kZero ? 0 : 1; }
-/// Of kShardGroup the ranks that ZeRO shards over: all replicas where no group is told, 1 at stage 0.
+/// Of kShardGroup the ranks that ZeRO shards over: all replicas where no group is told, 1 at stage 0. Of
+/// kFirstLayers and kLastLayers what the plan tells, Plan::kEven where it tells nothing.
 std::int32_t degree_of(const Plan& plan, Degree degree);
 void set_degree(Plan& plan, Degree degree, std::int32_t value);
 
@@ -191,12 +205,16 @@ struct FixedAxes {
   std::optional<std::uint8_t> offload;
   std::optional<std::int32_t> shard_group;
   std::optional<RankOrder> rank_order;
+  std::optional<std::int32_t> first_layers, last_layers;  // of a chunk; 0: as many as the others
   std::array<DegreeBounds, kDegreeCount> bounds{};
   bool operator==(const FixedAxes&) const = default;
   DegreeBounds& bounds_of(Degree degree) { return bounds[static_cast<std::size_t>(degree)]; }
   const DegreeBounds& bounds_of(Degree degree) const { return bounds[static_cast<std::size_t>(degree)]; }
   std::optional<std::int32_t> told(Degree degree) const;
   void tell(Degree degree, std::int32_t value);
+  bool bounds_ends() const;
+  /// Something of the first or the last chunk is told or bounded.
+  bool tells_ends() const { return first_layers || last_layers || bounds_ends(); }
 };
 
 /// The fewest micro-batches with which a schedule runs as drawn. DualPipe fills from both ends.

@@ -27,6 +27,12 @@ struct AskedPrecision {
   QuestionOfSize of_size = {};
 };
 
+/// What was told of an axis of the plan, and where.
+struct ToldAxis {
+  std::string axis;  // "tp"
+  std::string flag;  // "--tp", "--fix tp", "--min tp"
+};
+
 struct PlanQuestion {
   Question question;              // on the one size, or on the largest that the told axes divide
   std::optional<GpuRange> sizes;  // nothing: one size
@@ -34,6 +40,7 @@ struct PlanQuestion {
   QuestionOfSize of_size;  // for a size of the range on which some plan is legal
   /// Where several are asked for; `question` and `of_size` are of the first that is possible.
   std::vector<AskedPrecision> precisions = {};
+  std::vector<ToldAxis> told = {};  // for errors
 };
 
 }  // namespace shardplan

@@ -15,7 +15,7 @@ namespace shardplan::cli {
 
 // As grep and diff have them.
 inline constexpr int kYes = 0, kNo = 1, kWrong = 2;
-inline constexpr int kInterrupted = 130;  // by Ctrl-C, before there was an answer; as a shell has it
+inline constexpr int kInterrupted = 130;  // by Ctrl-C, before all was searched; as a shell has it
 
 class Output {
  public:

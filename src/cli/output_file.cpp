@@ -8,6 +8,19 @@
 #include <utility>
 
 namespace shardplan::cli {
+namespace {
+
+/// The last link of a chain may point to what is not there yet, so that the path cannot be made canonical. Of
+/// a chain without an end some link.
+std::filesystem::path link_target(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  std::error_code failed;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, failed); ++i)
+    path = path.parent_path() / std::filesystem::read_symlink(path, failed);
+  return path;
+}
+
+}  // namespace
 
 std::string extension(const std::string& path) { return std::filesystem::path(path).extension().string(); }
 
@@ -27,23 +40,29 @@ std::optional<Error> file_error(const std::string& path, const std::string& flag
 
 // Named by the process, so that two that write the same file do not meet before it is whole.
 OutputFile::OutputFile(std::string path, std::string flag)
-    : path_(std::move(path)),
-      part_(path_ + "." + std::to_string(getpid()) + ".part"),
-      flag_(std::move(flag)) {
+    : path_(std::move(path)), flag_(std::move(flag)), target_(link_target(path_)) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path_, ignored)) return;
+  const std::filesystem::file_status found = std::filesystem::symlink_status(target_, ignored);
+  if (std::filesystem::is_directory(found) || std::filesystem::is_symlink(found)) return;
+  if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found)) {
+    // Opened when it is written: who reads a pipe takes its closing for the end.
+    there_ = access(target_.c_str(), W_OK) == 0;
+    return;
+  }
+  part_ = target_ + "." + std::to_string(getpid()) + ".part";
   stream_.open(part_, std::ios::binary);
   there_ = stream_.is_open();
 }
 
 OutputFile::~OutputFile() {
-  if (!there_) return;
+  if (!there_ || part_.empty()) return;
   stream_.close();
   std::error_code ignored;
   std::filesystem::remove(part_, ignored);
 }
 
 bool OutputFile::write(std::string_view part) {
+  if (there_ && part_.empty() && !stream_.is_open()) stream_.open(target_, std::ios::binary);
   stream_.write(part.data(), static_cast<std::streamsize>(part.size()));
   return stream_.good();
 }
@@ -62,7 +81,7 @@ std::optional<Error> OutputFile::finish() {
   if (good) {
     stream_.close();
     std::error_code failed;
-    if (!stream_.fail()) std::filesystem::rename(part_, path_, failed);
+    if (!stream_.fail() && !part_.empty()) std::filesystem::rename(part_, target_, failed);
     good = !stream_.fail() && !failed;
   }
   there_ = there_ && !good;  // what is left of it is removed

@@ -5,7 +5,8 @@
 //   if (const auto error = file.finish()) return output.error(*error);
 //
 // Written beside its place under another name and moved there by finish(); removed where that fails or never
-// happens.
+// happens. A symbolic link stays one: what it points to is written. What is there and no file, as /dev/null,
+// is written as it is.
 #pragma once
 
 #include <shardplan/shardplan.h>
@@ -44,9 +45,11 @@ class OutputFile {
  private:
   Error unwritable_error() const;
 
-  std::string path_, part_, flag_;
+  std::string path_, flag_;
+  std::string target_;  // the path, its symbolic links followed
+  std::string part_;    // empty where there is no file to be replaced
   std::ofstream stream_;
-  bool there_ = false;  // the part file is
+  bool there_ = false;  // what is written to is
 };
 
 }  // namespace shardplan::cli

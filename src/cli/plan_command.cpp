@@ -1,9 +1,11 @@
 // shardplan plan: the best plan for a model on a cluster, and why.
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/output_file.h"
@@ -15,13 +17,15 @@ namespace shardplan::cli {
 namespace {
 
 constexpr const char *kPareto = "--pareto", *kReport = "--report";
+constexpr const char* kNoFile = "none";
 
 struct Typed {
   PlanSpec spec;
   bool explain = false;
   std::optional<std::string> timeline;  // a file
-  std::optional<std::string> pareto;    // a file, or empty
+  std::optional<std::string> pareto;    // a file, or kNoFile
   std::optional<std::string> report;    // a file
+  bool pareto_file() const { return pareto && *pareto != kNoFile; }
 };
 
 /// What is wrong with the names of the files to write, if anything.
@@ -33,9 +37,9 @@ std::optional<Error> files_error(const Typed& typed) {
     if (auto error = file_error(*typed.report, kReport, {".html"}, "a file that ends in .html (a page)"))
       return error;
   }
-  if (!typed.pareto || typed.pareto->empty()) return std::nullopt;
+  if (!typed.pareto_file()) return std::nullopt;
   return file_error(*typed.pareto, kPareto, {".csv", ".svg"},
-                    "a file that ends in .csv (a table) or .svg (a picture), or none");
+                    "a file that ends in .csv (a table) or .svg (a picture), or no value");
 }
 
 std::optional<Error> write_file(const std::string& path, const char* flag, const std::string& text) {
@@ -63,7 +67,7 @@ Result<Found> find(const Typed& typed, const PlanQuestion& asked) {
   SizeChoice choice = choose_size(asked, options);
   const Question& question = choice.question;
   if (!choice.stopped()) {
-    if (const auto illegal = why_illegal(question, question.fixed)) return illegal_plan(*illegal);
+    if (const auto illegal = why_illegal(question, question.fixed)) return illegal_axes(*illegal, asked.told);
   }
   const Estimator estimator(question);
   const auto start = std::chrono::steady_clock::now();
@@ -78,6 +82,14 @@ Result<Found> find(const Typed& typed, const PlanQuestion& asked) {
   return Found{std::move(choice.question), std::move(answered), std::move(run), {spent.count()}};
 }
 
+/// What Ctrl-C has left unknown.
+std::string stopped_words(const SearchResult& result, const RunAnswer& run) {
+  const char* what = !result.stopped ? "plans may be missing among those that no other beats"
+                     : run.best      ? "there may be a better plan than this one"
+                                     : "there may be a plan";
+  return std::string("shardplan: stopped before its end: ") + what + "\n";
+}
+
 int run(const Typed& typed, const Output& output) {
   if (const auto error = files_error(typed)) return output.error(*error);
   const Result<PlanQuestion> asked = build_plan_question(typed.spec, catalog());
@@ -89,11 +101,11 @@ int run(const Typed& typed, const Output& output) {
   const Result<Found> found = find(typed, *asked);
   if (!found) return output.error(found.error());
   const auto& [question, answered, whole, time] = *found;
-  std::string text = run_text(whole) + plan_text(question, answered, time);
+  std::string text = run_text(whole) + (whole.undecided() ? "" : plan_text(question, answered, time));
   Json json = plan_answer_json(question, answered, time);
   add_run(whole, json);
   if (whole.pareto) text += pareto_text(whole);
-  if (whole.pareto && !typed.pareto->empty()) {
+  if (whole.pareto && typed.pareto_file()) {
     if (const auto error = write_pareto(whole, pareto_title(question), *typed.pareto))
       return output.error(*error);
     text += pareto_file_words(*typed.pareto);
@@ -119,8 +131,27 @@ int run(const Typed& typed, const Output& output) {
     json["report"] = {{"file", *typed.report}};
   }
   const int status = output.answer(text, json, whole.yes());
-  // Nobody knows whether there is a plan.
-  return status == kNo && answered.result.stopped && !best ? kInterrupted : status;
+  const bool front = whole.pareto && whole.pareto->stopped;
+  if (status == kWrong || (!answered.result.stopped && !front)) return status;
+  std::fputs(stopped_words(answered.result, whole).c_str(), stderr);
+  return kInterrupted;
+}
+
+/// A list that is told in several parts is their list.
+void add_plan_flag(CLI::App& command, const PlanFlag& flag, const std::shared_ptr<Typed>& typed) {
+  if (!flag.list) {
+    command.add_option(flag.flag, flag.text(typed->spec), flag.help)->type_name("");
+    return;
+  }
+  const auto join = [typed, text = flag.text](const std::vector<std::string>& parts) {
+    std::string whole = parts.front();
+    for (std::size_t i = 1; i < parts.size(); ++i) whole += "," + parts[i];
+    text(typed->spec) = whole;
+  };
+  command.add_option_function<std::vector<std::string>>(flag.flag, join, flag.help)
+      ->type_name("")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 }  // namespace
@@ -129,15 +160,14 @@ void add_plan_command(CLI::App& app, Program& program) {
   const auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand("plan", "the best plan for a model on a cluster, and why");
   add_question_flags(*command, typed->spec.question);
-  for (const PlanFlag& flag : plan_flags()) {
-    command->add_option(flag.flag, flag.text(typed->spec), flag.help)->type_name("");
-  }
+  for (const PlanFlag& flag : plan_flags()) add_plan_flag(*command, flag, typed);
   command
       ->add_option(
           kPareto, typed->pareto,
           "the plans that no other beats in GPUs, step time and memory left free; also to FILE.csv or FILE.svg")
       ->type_name("")
-      ->expected(0, 1);
+      ->expected(0, 1)
+      ->default_str(kNoFile);  // an empty value is no value
   command->add_flag(kWholeSpaceFlag, typed->spec.whole_space,
                     "search also uneven first and last stages, any modules run again, tensor parallelism "
                     "without sequence parallelism, ranks in any order; slower");

@@ -128,7 +128,7 @@ int run(const Typed& typed, const Output& output) {
   SweepSummary summary;
   summary.items = grid->size;
   summary.out = typed.out.value_or("");
-  SweepOutput rows(lines);
+  SweepOutput rows(lines, *grid);
   if (typed.out) {
     if (const auto error = rows.open(typed.overwrite, summary)) return output.error(*error);
   }

@@ -40,7 +40,8 @@ std::optional<Error> SweepOutput::open(bool overwrite, SweepSummary& summary) {
 
 std::optional<Error> SweepOutput::keep_rows(SweepSummary& summary) {
   std::ifstream file(summary.out, std::ios::binary);
-  const Result<std::int64_t> kept = kept_bytes(file, lines_, summary);
+  const auto item = [&](std::int64_t index) { return sweep_item(grid_, index); };
+  const Result<std::int64_t> kept = kept_bytes(file, lines_, item, summary);
   if (!kept) return kept.error();
   begun_ = *kept > 0;
   if (file.is_open() && ftruncate(file_, *kept) == 0 && lseek(file_, *kept, SEEK_SET) == *kept)

@@ -18,7 +18,7 @@ namespace shardplan::cli {
 
 class SweepOutput {
  public:
-  explicit SweepOutput(const SweepLines& lines) : lines_(lines) {}
+  SweepOutput(const SweepLines& lines, const SweepGrid& grid) : lines_(lines), grid_(grid) {}
   SweepOutput(const SweepOutput&) = delete;
   SweepOutput& operator=(const SweepOutput&) = delete;
   ~SweepOutput();
@@ -34,6 +34,7 @@ class SweepOutput {
   std::optional<Error> keep_rows(SweepSummary& summary);
 
   const SweepLines& lines_;
+  const SweepGrid& grid_;
   int file_ = -1;  // a descriptor: what is appended is the system's at once
   bool begun_ = false;
 };

@@ -1,5 +1,7 @@
 #include "cli/usage.h"
 
+#include <algorithm>
+
 #include "cli/output.h"
 
 namespace shardplan::cli {
@@ -46,6 +48,12 @@ const CLI::App* command_of(const CLI::App& app, const std::vector<std::string>& 
   return nullptr;
 }
 
+std::ptrdiff_t times_told(const std::vector<std::string>& arguments, const std::string& flag) {
+  return std::count_if(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+    return argument.substr(0, argument.find('=')) == flag;
+  });
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -68,8 +76,9 @@ Error usage_error(const CLI::App& app, const std::vector<std::string>& arguments
             nearest_name(flag, flags_of(reader))};
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&failure) != nullptr) {
-    const std::string flag = first_line(failure.what());
-    return {"missing_value", "no value, or more than one", flag.substr(0, flag.find(':')), "one value", ""};
+    const std::string what = first_line(failure.what()), flag = what.substr(0, what.find(':'));
+    if (times_told(arguments, flag) > 1) return {"conflict", "told more than once", flag, "it once", ""};
+    return {"missing_value", "no value", flag, "one value", ""};
   }
   const std::string where = command == nullptr ? "" : command->get_name();
   if (dynamic_cast<const CLI::RequiredError*>(&failure) != nullptr) {

@@ -21,7 +21,8 @@ int run(const Typed& typed, const Output& output) {
   const Result<AskedKind> asked = build_why_not(typed.spec, *kind, catalog());
   if (!asked) return output.error(asked.error());
   const Question& question = asked->question;
-  if (const auto illegal = why_illegal(question, question.fixed)) return output.error(illegal_plan(*illegal));
+  if (const auto illegal = why_illegal(question, question.fixed))
+    return output.error(illegal_axes(*illegal, told_axes(typed.spec)));
   SearchProgress progress;
   const Estimator estimator(question);
   const WhyNot why =

@@ -78,64 +78,7 @@ bool schedule_allows(const Plan& p) {
          (p.pp % 2 == 0 && p.grad_accumulation % 2 == 0 && p.grad_accumulation >= filling_micro_batches(p));
 }
 
-/// Ways to deal layers to chunks of which those between the ends hold equally many, smaller largest chunks
-/// first.
-std::vector<Dealing> uneven_dealings(std::int64_t layers, std::int64_t chunks) {
-  std::vector<Dealing> found;
-  const std::int64_t between = chunks - 2;
-  if (between < 0) return found;
-  const auto add = [&](std::int64_t first, std::int64_t last, std::int64_t each, std::int64_t largest) {
-    found.push_back({static_cast<std::int16_t>(first), static_cast<std::int16_t>(last),
-                     static_cast<std::int16_t>(each), static_cast<std::int16_t>(largest)});
-  };
-  for (std::int64_t largest = 1; largest < layers; ++largest) {
-    for (std::int64_t each = between > 0 ? 1 : 0; each <= largest; ++each) {
-      const std::int64_t ends = layers - each * between;
-      if (ends < 2 || (between == 0 && each > 0)) break;
-      if (ends > 2 * largest) continue;
-      const std::int64_t least = std::max<std::int64_t>(1, ends - largest);
-      if (each == largest) {
-        for (std::int64_t first = least; first <= ends - least; ++first)
-          add(first, ends - first, each, largest);
-      } else if (ends > largest) {
-        add(largest, ends - largest, each, largest);
-        if (ends != 2 * largest) add(ends - largest, largest, each, largest);
-      }
-    }
-  }
-  return found;
-}
-
-/// Whether every chunk holds what it holds where all are dealt evenly.
-bool is_even(std::int64_t layers, std::int64_t chunks, const Dealing& dealing) {
-  if (dealing.first != even_share(layers, chunks, 0).count()) return false;
-  if (dealing.last != even_share(layers, chunks, chunks - 1).count()) return false;
-  // Those between are alike: they are what the even ones are if all of these are.
-  return chunks == 2 ||
-         even_share(layers, chunks, 1).count() == even_share(layers, chunks, chunks - 2).count();
-}
-
 }  // namespace
-
-Plan dealt(Plan plan, const Dealing& dealing) {
-  plan.first_layers = dealing.first;
-  plan.last_layers = dealing.last;
-  return plan;
-}
-
-RankLayers rank_layers(const Plan& plan, const Dealing& dealing) {
-  const std::int64_t each = dealing.between, first = dealing.even() ? each : dealing.first,
-                     last = dealing.even() ? each : dealing.last;
-  const std::int64_t before = first + (plan.pp - 2) * each;
-  if (plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe)
-    return {std::max(first + last, 2 * each), first + last, before};
-  const std::int64_t others = (plan.interleave - 1) * each;
-  return {others + std::max<std::int64_t>(dealing.largest, each), others + last, before};
-}
-
-Dealings::Dealings(std::vector<Dealing> dealings) : all(std::move(dealings)), largest_from(all.size() + 1) {
-  for (std::size_t i = all.size(); i > 0; --i) largest_from[i - 1] = largest_from[i] + all[i - 1].largest;
-}
 
 std::int64_t LayoutPlans::count(const Pipeline& pipeline, std::size_t from) const {
   const auto ways = static_cast<std::int64_t>(pipeline.dealings->all.size() - from);
@@ -191,25 +134,6 @@ void Space::list_recomputes() {
     recomputes_.push_back(Recompute::of_modules(modules));
 }
 
-void Space::list_dealings() {
-  const auto most = static_cast<std::size_t>(layers_);
-  const bool ends = question_.whole_space && question_.framework.engine.uneven_ends;
-  dealings_.assign(1, Dealings({}));
-  uneven_.assign(1, Dealings({}));
-  dealings_.reserve(most + 1);
-  uneven_.reserve(most + 1);
-  for (std::int64_t chunks = 1; chunks <= layers_; ++chunks) {
-    const auto largest = static_cast<std::int16_t>((layers_ + chunks - 1) / chunks);
-    const auto least = static_cast<std::int16_t>(layers_ / chunks);
-    std::vector<Dealing> uneven = ends ? uneven_dealings(layers_, chunks) : std::vector<Dealing>{};
-    std::vector<Dealing> all{{Plan::kEven, Plan::kEven, least, largest}};
-    std::copy_if(uneven.begin(), uneven.end(), std::back_inserter(all),
-                 [&](const Dealing& dealing) { return !is_even(layers_, chunks, dealing); });
-    dealings_.emplace_back(std::move(all));
-    uneven_.emplace_back(std::move(uneven));
-  }
-}
-
 bool Space::kv_heads_allow(std::int64_t tp) const {
   // Fewer key-value heads than ranks: each head is replicated, which needs whole multiples.
   return std::all_of(kv_heads_.begin(), kv_heads_.end(),
@@ -219,7 +143,8 @@ bool Space::kv_heads_allow(std::int64_t tp) const {
 bool Space::layers_allow(const Plan& p) const {
   const std::int64_t chunks = all_chunks(p), own = chunks_told_apart(p);
   const std::int64_t dealt = layers_ - std::max<int>(0, p.first_layers) - std::max<int>(0, p.last_layers);
-  if (own > chunks || dealt < chunks - own) return false;
+  // Chunks that are all told apart leave nothing to the others.
+  if (own > chunks || dealt < chunks - own || (chunks == own && dealt != 0)) return false;
   return chunks == p.pp || question_.workload.uneven_chunks || chunks == own || divides(chunks - own, dealt);
 }
 
@@ -306,7 +231,8 @@ bool Space::offload_allowed(const Plan& p) const {
 }
 
 std::vector<Pipeline> Space::pipelines_of(const Plan& layout, const FixedAxes& fixed,
-                                          std::int64_t micro_batches, std::int32_t micro_batch) const {
+                                          std::int64_t micro_batches, std::int32_t micro_batch,
+                                          ToldDealings* told) const {
   Plan p = layout;
   p.micro_batch = micro_batch;
   p.grad_accumulation = static_cast<std::int32_t>(micro_batches);
@@ -325,12 +251,7 @@ std::vector<Pipeline> Space::pipelines_of(const Plan& layout, const FixedAxes& f
     for (const Schedule schedule : schedules) {
       p.schedule = schedule;
       if (all_chunks(p) > layers_) continue;
-      const auto chunks = static_cast<std::size_t>(all_chunks(p));
-      if (!pipeline_breaks(p)) {
-        found.push_back({p, &dealings_[chunks]});
-      } else if (!uneven_[chunks].all.empty() && !pipeline_breaks(dealt(p, uneven_[chunks].all.front()))) {
-        found.push_back({p, &uneven_[chunks]});
-      }
+      if (const Dealings* dealings = dealings_of(p, fixed, told)) found.push_back({p, dealings});
     }
   }
   return found;
@@ -380,12 +301,14 @@ LayoutPlans Space::plans_of(const Plan& layout, const FixedAxes& fixed) const {
   if (batch % layout.dp != 0) return plans;
   plans.states = states_of(layout, fixed);
   if (plans.states.empty() || layout_breaks(layout)) return plans;
+  const auto told = fixed.tells_ends() ? std::make_shared<ToldDealings>() : nullptr;
+  plans.told = told;
   const std::int64_t own = batch / layout.dp;
   for (const auto micro_batch :
        choices(fixed.micro_batch, open ? std::vector<std::int32_t>{1} : narrow(divisors(own)))) {
     if (micro_batch < 1 || own % micro_batch != 0) continue;
     if (!fixed.bounds_of(Degree::kMicroBatch).hold(micro_batch)) continue;
-    auto pipelines = pipelines_of(layout, fixed, own / micro_batch, micro_batch);
+    auto pipelines = pipelines_of(layout, fixed, own / micro_batch, micro_batch, told.get());
     if (!pipelines.empty()) plans.pipelines.push_back(std::move(pipelines));
   }
   plans.recomputes = choices(fixed.recompute, recomputes_);
@@ -477,12 +400,12 @@ std::int64_t Space::count(const FixedAxes& fixed) const {
 /// The layout in each order of its ranks, once where orders differ in axes of degree 1 only.
 void Space::add_orders(const Plan& layout, const FixedAxes& fixed, std::vector<Plan>& layouts) const {
   Plan p = layout;
+  const std::vector<RankOrder>& orders = question_.framework.engine.rank_orders;
   if (fixed.rank_order || !question_.whole_space) {
-    p.rank_order = fixed.rank_order.value_or(RankOrder{});
+    p.rank_order = fixed.rank_order.value_or(orders.front());
     layouts.push_back(p);
     return;
   }
-  const std::vector<RankOrder>& orders = question_.framework.engine.rank_orders;
   for (auto order = orders.begin(); order != orders.end(); ++order) {
     p.rank_order = *order;
     const bool seen = std::any_of(orders.begin(), order,

@@ -10,9 +10,13 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "catalog/question.h"
 
@@ -62,6 +66,9 @@ struct Dealings {
 
   explicit Dealings(std::vector<Dealing> dealings);
 };
+/// The dealings that agree with what is told of the first and the last chunk: by chunks, and whether all may
+/// be dealt evenly.
+using ToldDealings = std::map<std::pair<std::int64_t, bool>, Dealings>;
 
 /// A schedule and its interleaving, and how its chunks can be dealt.
 struct Pipeline {
@@ -75,10 +82,11 @@ struct Pipeline {
 struct LayoutPlans {
   /// By micro-batch: plans of the layout that differ in schedule and interleaving. None is empty.
   std::vector<std::vector<Pipeline>> pipelines;
-  std::vector<Recompute> recomputes;  // that every pipeline can have
-  bool layers_in_part = false;        // the first ones of each chunk may be
-  bool layers_in_groups = false;      // all may be, with one input kept for several
-  std::vector<Plan> states;           // ZeRO stage, shard group and offload; nothing else is read
+  std::vector<Recompute> recomputes;         // that every pipeline can have
+  bool layers_in_part = false;               // the first ones of each chunk may be
+  bool layers_in_groups = false;             // all may be, with one input kept for several
+  std::vector<Plan> states;                  // ZeRO stage, shard group and offload; nothing else is read
+  std::shared_ptr<const ToldDealings> told;  // pipelines refer to them
 
   /// Largest N of Recompute::block(N) that recomputes less than all layers of the pipeline.
   std::int32_t most_in_part(const Dealing& dealing) const { return layers_in_part ? dealing.largest - 1 : 0; }
@@ -98,9 +106,10 @@ struct LayoutPlans {
 /// A plan with a pipeline's layers dealt in one way.
 Plan dealt(Plan plan, const Dealing& dealing);
 /// Of the ranks of a dealt pipeline, at the least: layers of the fullest and of the last one, and of the
-/// first chunks of those before the last.
+/// first chunks of those before the last. The fullest has one chunk beside those of the middle.
 struct RankLayers {
   std::int64_t fullest = 0, last = 0, before = 0;
+  std::int64_t beside = 0;
 };
 RankLayers rank_layers(const Plan& plan, const Dealing& dealing);
 
@@ -151,9 +160,14 @@ class Space {
   /// The framework can keep in the host's memory what is to be kept there.
   bool offload_allowed(const Plan& plan) const;
   std::vector<Pipeline> pipelines_of(const Plan& layout, const FixedAxes& fixed, std::int64_t micro_batches,
-                                     std::int32_t micro_batch) const;
+                                     std::int32_t micro_batch, ToldDealings* told) const;
   void list_recomputes();
   void list_dealings();
+  /// All ways to deal, the even one where it may be; those that `fixed` leaves of them.
+  std::vector<Dealing> ways_to_deal(std::int64_t chunks, bool even, bool uneven) const;
+  std::vector<Dealing> told_ways(std::int64_t chunks, bool even, const FixedAxes& fixed) const;
+  /// Those that are legal for the pipeline of a plan; nullptr where none is.
+  const Dealings* dealings_of(const Plan& plan, const FixedAxes& fixed, ToldDealings* told) const;
 
   const Question& question_;
   std::int64_t layers_ = 0;

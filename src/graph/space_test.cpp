@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "graph/placement.h"
+#include "graph/stages.h"
 
 namespace shardplan {
 namespace {
@@ -151,6 +154,121 @@ TEST(Space, BoundsOnTheStageAndOnWhatItShardsOver) {
   EXPECT_TRUE(visited(bounded) == wide);
   bounded.bounds_of(Degree::kZero) = {0, 0};
   EXPECT_TRUE(visited(bounded).empty());
+}
+
+std::int64_t layers_of_chunk(const Plan& p, std::int64_t chunk) { return chunk_layers(12, p, chunk).count(); }
+
+/// The plans of the space, each once, as it counts them and as it numbers those of a layout.
+std::set<Plan> plans_within(const Space& space, const FixedAxes& fixed) {
+  std::set<Plan> plans;
+  EXPECT_EQ(space.for_each(fixed, [&](const Plan& p) { plans.insert(p); }), space.count(fixed));
+  EXPECT_EQ(static_cast<std::int64_t>(plans.size()), space.count(fixed));
+  space.for_some(fixed, 1 << 20, [&](const Plan& p) { EXPECT_EQ(plans.count(p), 1U) << canonical(p); });
+  return plans;
+}
+
+TEST(Space, LayersOfTheEndsAreToldBoundedOrAsTheOthers) {
+  Question q = small_question(8, 8, 0);
+  q.framework.engine.uneven_ends = Source{};
+  q.whole_space = true;
+  const Space space(q);
+  const std::set<Plan> all = plans_within(space, {});
+  const auto expect = [&](const FixedAxes& fixed, auto agrees) {
+    std::set<Plan> expected;
+    for (const Plan& p : all) {
+      const std::int64_t chunks = all_chunks(p), first = layers_of_chunk(p, 0),
+                         last = layers_of_chunk(p, chunks - 1);
+      const std::int64_t others = chunks > 2 ? layers_of_chunk(p, 1) : 0;
+      if (agrees(first, last, others, p.first_layers == Plan::kEven)) expected.insert(p);
+    }
+    EXPECT_GT(expected.size(), 10U);
+    EXPECT_LT(expected.size(), all.size());
+    EXPECT_TRUE(plans_within(space, fixed) == expected);
+  };
+  FixedAxes first, last, both, bounded, forbidden;
+  first.first_layers = 3;
+  expect(first, [](auto f, auto, auto, bool) { return f == 3; });
+  last.last_layers = 2;
+  expect(last, [](auto, auto l, auto, bool) { return l == 2; });
+  both.first_layers = both.last_layers = 2;
+  expect(both, [](auto f, auto l, auto, bool) { return f == 2 && l == 2; });
+  bounded.bounds_of(Degree::kFirstLayers) = {2, 3};
+  bounded.bounds_of(Degree::kLastLayers).most = 4;
+  expect(bounded, [](auto f, auto l, auto, bool) { return f >= 2 && f <= 3 && l <= 4; });
+  forbidden.first_layers = 0;
+  expect(forbidden, [](auto f, auto, auto others, bool even) { return even || f == others; });
+  forbidden.last_layers = 0;
+  expect(forbidden,
+         [](auto f, auto l, auto others, bool even) { return even || (f == others && l == others); });
+}
+
+TEST(Space, WhoTellsTheLayersOfAnEndIsAnsweredAmongTheUsualPlansToo) {
+  Question q = small_question(8, 8, 0);
+  const Space even(q);
+  FixedAxes told, bounded;
+  told.first_layers = 1;
+  told.pp = bounded.pp = 2;
+  bounded.bounds_of(Degree::kLastLayers).most = 4;
+  const auto ends = [](const std::set<Plan>& plans) {
+    std::set<std::pair<int, int>> found;
+    for (const Plan& p : plans)
+      if (p.interleave == 1) found.insert({p.first_layers, p.last_layers});
+    return found;
+  };
+  EXPECT_EQ(ends(plans_within(even, told)), (std::set<std::pair<int, int>>{{1, 11}}));
+  EXPECT_TRUE(ends(plans_within(even, bounded)).empty()) << "nothing is known to deal them so";
+  q.framework.engine.uneven_ends = Source{};
+  EXPECT_EQ(ends(plans_within(Space(q), bounded)),
+            (std::set<std::pair<int, int>>{{8, 4}, {9, 3}, {10, 2}, {11, 1}}));
+}
+
+TEST(Space, ChunksThatAreAllToldHoldAllLayers) {
+  const Question q = small_question(2, 2, 0);
+  const Space space(q);
+  Plan p;
+  p.pp = 2;
+  p.grad_accumulation = 2;
+  p.first_layers = 5;
+  p.last_layers = 7;
+  EXPECT_FALSE(space.first_broken(p));
+  p.last_layers = 6;
+  EXPECT_EQ(space.first_broken(p), Constraint::kLayers);
+  EXPECT_NE(space.violation(p)->where.find("the first one is told to hold 5, the last one 6"),
+            std::string::npos);
+  p.last_layers = Plan::kEven;
+  EXPECT_FALSE(space.first_broken(p));
+}
+
+/// Bounds of a search are made of them: a rank may hold more, never less.
+TEST(Space, NoRankOfADealingHoldsLessThanIsSaidOfIt) {
+  Question q = small_question(8, 16, 0);
+  q.whole_space = true;
+  q.framework.engine.uneven_ends = Source{};
+  q.framework.engine.schedules.assign(kSchedules.begin(), kSchedules.end());
+  const Space space(q);
+  int seen = 0, exact = 0;
+  const auto check = [&](const Plan& plan, const RankLayers& said) {
+    std::vector<std::int64_t> held(static_cast<std::size_t>(plan.pp), 0);
+    for (std::int64_t rank = 0; rank < plan.pp; ++rank)
+      for (int i = 0; i < chunks_of_rank(plan); ++i)
+        held[static_cast<std::size_t>(rank)] += chunk_layers(12, plan, rank_chunk(plan, rank, i)).count();
+    const std::int64_t fullest = *std::max_element(held.begin(), held.end());
+    EXPECT_LE(said.fullest, fullest) << canonical(plan);
+    // Of a V the ends of the model are on its first rank.
+    const bool folded = plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe;
+    EXPECT_LE(said.last, folded ? held.front() : held.back()) << canonical(plan);
+    ++seen;
+    exact += said.fullest == fullest ? 1 : 0;
+  };
+  for (const Plan& layout : space.layouts({})) {
+    const LayoutPlans plans = space.plans_of(layout, {});
+    for (const auto& pipelines : plans.pipelines)
+      for (const Pipeline& pipeline : pipelines)
+        for (const Dealing& dealing : pipeline.dealings->all)
+          check(dealt(pipeline.plan, dealing), rank_layers(dealt(pipeline.plan, dealing), dealing));
+  }
+  EXPECT_GT(seen, 1000);
+  EXPECT_GT(exact, seen * 9 / 10);
 }
 
 TEST(Space, NamesTheRuleThatIsBroken) {

@@ -13,6 +13,17 @@ std::string says(const char* axis, std::int64_t degree, std::int64_t what, const
          of;
 }
 
+/// "; the first one is told to hold 3, the last one 4"
+std::string told_ends(const Plan& p) {
+  std::string text;
+  if (p.first_layers != Plan::kEven)
+    text += "; the first one is told to hold " + std::to_string(p.first_layers);
+  if (p.last_layers != Plan::kEven)
+    text += (text.empty() ? "; the last one is told to hold " : ", the last one ") +
+            std::to_string(p.last_layers);
+  return text;
+}
+
 std::string expert_rule(const Plan& p, std::int64_t experts) {
   const std::string ep = "ep " + std::to_string(p.ep), etp = "etp " + std::to_string(p.etp);
   if (experts == 0) return (p.ep > 1 ? ep : etp) + " for a model without experts";
@@ -106,7 +117,7 @@ std::optional<Violation> Space::violation(const Plan& p) const {
           "pp " + num(p.pp) + " x " +
               (p.schedule == Schedule::kZbV ? "2 (zb-v)" : "interleave " + num(p.interleave)) +
               " chunks over " + num(layers_) +
-              " layers: at least one layer a chunk, and equal chunks when a rank has several");
+              " layers: at least one layer a chunk, and equal chunks when a rank has several" + told_ends(p));
       break;
     case Constraint::kSequence:
       set(std::int64_t{p.cp} * p.tp, sequence,

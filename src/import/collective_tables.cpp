@@ -183,6 +183,24 @@ std::shared_ptr<const CollectiveSystem> collective_system(const Catalog& catalog
   return nullptr;
 }
 
+std::shared_ptr<const CollectiveSystem> with_longer_hops(CollectiveSystem system, Seconds<> longer) {
+  const auto lengthen = [&](Seconds<>& latency) { latency = std::max(latency + longer, seconds(0)); };
+  for (HopLatencies* hops : {&system.library.scale_up, &system.library.pcie}) {
+    for (auto* by_protocol : {&hops->tree, &hops->ring})
+      std::for_each(by_protocol->begin(), by_protocol->end(), lengthen);
+    lengthen(hops->nvls);
+    lengthen(hops->nvls_tree);
+  }
+  LinkGeneration& g = system.generation;
+  lengthen(g.peer_latency.value);
+  if (g.direct_latency) lengthen(g.direct_latency->value);
+  if (g.kernels) {
+    lengthen(g.kernels->one_shot);
+    lengthen(g.kernels->two_shot);
+  }
+  return std::make_shared<const CollectiveSystem>(std::move(system));
+}
+
 Cluster calibrated(const Cluster& cluster, const Calibration& calibration) {
   Cluster result = cluster;
   for (Tier& tier : result.tiers) {

@@ -189,6 +189,33 @@ TEST(CommQuestion, AShapeIsOfATpuAndHasItsChips) {
   EXPECT_EQ(build_comm_question(spec, catalog()).error().where, "--topology");
 }
 
+TEST(CommQuestion, ALatencyInsideNodesLengthensTheHopsOfTheLibrary) {
+  const auto cluster_with = [](const char* latency) {
+    CommSpec spec;
+    spec.gpu = "h100-sxm";
+    spec.gpus = "8";
+    spec.bytes = "1KiB";
+    if (latency != nullptr) spec.latency_intra = latency;
+    return build_comm_question(spec, catalog())->cluster;
+  };
+  const Cluster usual = cluster_with(nullptr), slow = cluster_with("100us"), quick = cluster_with("0");
+  const Seconds<> more = microseconds(100) - usual.tiers[0].latency.value;
+  const auto expect_longer = [&](auto latency) {
+    EXPECT_NEAR(latency(slow).raw(), (latency(usual) + more).raw(), 1e-12);
+    EXPECT_LT(latency(quick), latency(usual));
+    EXPECT_GE(latency(quick), seconds(0));
+  };
+  for (std::size_t p = 0; p < kProtocolCount; ++p) {
+    expect_longer([&](const Cluster& c) { return c.collectives->library.scale_up.ring[p]; });
+    expect_longer([&](const Cluster& c) { return c.collectives->library.scale_up.tree[p]; });
+  }
+  expect_longer([](const Cluster& c) { return c.collectives->library.scale_up.nvls; });
+  expect_longer([](const Cluster& c) { return c.collectives->generation.peer_latency.value; });
+  expect_longer([](const Cluster& c) { return c.collectives->generation.kernels->one_shot; });
+  EXPECT_EQ(slow.collectives->library.network.ring[0], usual.collectives->library.network.ring[0]);
+  EXPECT_EQ(slow.tiers[0].latency.value, microseconds(100));
+}
+
 TEST(CommQuestion, ClustersAndFabricsOfTheCatalog) {
   CommSpec spec;
   spec.cluster = "pods";

@@ -28,10 +28,11 @@ void take_gpus(QuestionSpec& spec, std::span<const PlanText> texts, std::vector<
 }
 
 /// What the model, the framework and the device say of the axes that a plan tells; as of the flags.
-std::optional<Error> refused(const Question& q, const std::string& where) {
+std::optional<Error> refused(Question q, const std::string& where) {
   const QuestionSpec none;
   FlagReader flags(none);
   check_recompute(flags, q);
+  check_ends(flags, q);
   check_offload(flags, q);
   if (!flags.error()) return std::nullopt;
   Error error = *flags.error();
@@ -137,10 +138,9 @@ Result<AskedKind> build_why_not(QuestionSpec spec, const PlanText& kind, const C
       from_plan.push_back("global batch " + *spec.global_batch + " sequences: that of " + kind.where);
     }
   }
-  const bool dealt =
-      kind.grad_accumulation || kind.micro_batch_group || kind.first_layers || kind.last_layers;
+  const bool dealt = kind.grad_accumulation || kind.micro_batch_group;
   if (dealt && !kind.whole) {
-    return Error{"unsupported", "how layers and micro-batches are dealt is no axis of a search", kind.where,
+    return Error{"unsupported", "how micro-batches are dealt is no axis of a search", kind.where,
                  "a whole plan, with dp, a ZeRO stage and a micro-batch, or axes alone", ""};
   }
   Result<Question> question = build_question(spec, catalog);

@@ -1,5 +1,6 @@
 #include "import/flag_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -18,6 +19,12 @@ std::string quoted_flag_text(const std::string& typed) {
   return "\"" + (typed.size() > kLongest ? typed.substr(0, kLongest) + "..." : typed) + "\"";
 }
 
+std::string one_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "one of " : ", ") + name;
+  return list;
+}
+
 std::vector<std::string> flag_parts(const std::string& typed) {
   std::vector<std::string> parts;
   std::istringstream in(typed);
@@ -26,8 +33,28 @@ std::vector<std::string> flag_parts(const std::string& typed) {
   return parts;
 }
 
+std::optional<std::string> repeated_part(const std::vector<std::string>& parts) {
+  for (auto part = parts.begin(); part != parts.end(); ++part)
+    if (!part->empty() && std::find(parts.begin(), part, *part) != part) return *part;
+  return std::nullopt;
+}
+
 bool names_several(const std::string& typed) {
   return name_key(typed) == kAnyValue || typed.find(',') != std::string::npos;
+}
+
+std::string expected_values(const std::vector<std::string>& names, Purpose purpose) {
+  const bool searched = purpose == Purpose::kPlan || purpose == Purpose::kSizes;
+  return one_of(names) + (searched ? ", several of them joined by commas, or any" : "");
+}
+
+std::optional<Error> list_error(const char* flag, const std::vector<std::string>& parts) {
+  if (const auto twice = repeated_part(parts))
+    return Error{"conflict", *twice + " is named twice", flag, "each of them once", ""};
+  if (parts.size() == 1 || std::find(parts.begin(), parts.end(), kAnyValue) == parts.end())
+    return std::nullopt;
+  return Error{"conflict", "\"any\" stands for all of them, and others are named beside it", flag,
+               "any alone, or those that are meant", ""};
 }
 
 Result<std::int64_t> read_whole(const char* flag, const std::string& typed, std::int64_t low,
@@ -135,14 +162,12 @@ std::optional<bool> FlagReader::boolean(Member flag) {
   return std::nullopt;
 }
 
-std::optional<std::size_t> FlagReader::index_of(Member flag, const std::vector<std::string>& names) {
+std::optional<std::size_t> FlagReader::index_of(Member flag, const std::vector<std::string>& names,
+                                                const std::string& expected) {
   const std::string key = name_key(*text(flag));
-  std::string list;
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] == key) return i;
-    list += (list.empty() ? "one of " : ", ") + names[i];
-  }
-  fail(flag, "unknown_name", quoted_flag_text(*text(flag)) + " is not one of its values", list,
+  fail(flag, "unknown_name", quoted_flag_text(*text(flag)) + " is not one of its values", expected,
        nearest_name(key, names));
   return std::nullopt;
 }

@@ -26,11 +26,21 @@ namespace shardplan {
 /// As it is shown in an error: in quotes, cut when it is long.
 std::string quoted_flag_text(const std::string& typed);
 
+/// "one of 1f1b, zb-v"
+std::string one_of(const std::vector<std::string>& names);
+
 /// What commas join; an empty part where nothing is beside one.
 std::vector<std::string> flag_parts(const std::string& typed);
-/// Whether a text names several values of an axis: "any", or a list.
+/// The first part that comes twice; empty ones are wrong in another way.
+std::optional<std::string> repeated_part(const std::vector<std::string>& parts);
+
+// Axes of which a search takes several values: a list, or "any" for all of them.
 inline constexpr const char* kAnyValue = "any";
 bool names_several(const std::string& typed);
+/// What such a flag takes; one question alone takes one value.
+std::string expected_values(const std::vector<std::string>& names, Purpose purpose);
+/// What no list of them may be: a value twice, "any" beside others.
+std::optional<Error> list_error(const char* flag, const std::vector<std::string>& parts);
 
 /// The text of one flag as a quantity within limits; the error names the flag and what it takes.
 template <class Q>
@@ -85,12 +95,14 @@ class FlagReader {
     if (!told(flag)) return std::nullopt;
     std::vector<std::string> names;
     for (const Enum v : values) names.push_back(name(v));
-    const std::optional<std::size_t> at = index_of(flag, names);
+    const std::optional<std::size_t> at = index_of(flag, names, one_of(names));
     return at ? std::optional(*(values.begin() + *at)) : std::nullopt;
   }
+  /// The same, of names.
+  std::optional<std::size_t> index_of(Member flag, const std::vector<std::string>& names,
+                                      const std::string& expected);
 
  private:
-  std::optional<std::size_t> index_of(Member flag, const std::vector<std::string>& names);
   template <class Q>
   std::optional<Q> quantity(Member flag, std::optional<Q> (*parse)(std::string_view, double),
                             double bare_unit, const Limits& limits, const char* expected);

@@ -23,15 +23,19 @@ constexpr double kHour = 3600, kDay = 24 * kHour;
 
 constexpr std::array kFlags{
     PlanFlag{"--fix", [](PlanSpec& s) -> PlanSpec::Flag& { return s.fix; },
-             "axes that are told, as tp=8,pp=4,schedule=1f1b"},
+             "axes that are told, as tp=8,pp=4,schedule=1f1b", true},
     PlanFlag{
         "--min", [](PlanSpec& s) -> PlanSpec::Flag& { return s.bounds.min; },
         "least degrees to search, as tp=2,zero=1; dp, tp, pp, cp, ep, etp, zero, shard-group, micro-batch, "
-        "interleave"},
+        "interleave, first-layers, last-layers",
+        true},
     PlanFlag{"--max", [](PlanSpec& s) -> PlanSpec::Flag& { return s.bounds.max; },
-             "most degrees to search, as tp=8,zero=2"},
-    PlanFlag{"--forbid", [](PlanSpec& s) -> PlanSpec::Flag& { return s.bounds.forbid; },
-             "axes that are not to be used, as cp,ep; also zero, shard-group, recompute, sp, offload"},
+             "most degrees to search, as tp=8,zero=2", true},
+    PlanFlag{
+        "--forbid", [](PlanSpec& s) -> PlanSpec::Flag& { return s.bounds.forbid; },
+        "axes that are not to be used, as cp,ep; also zero, shard-group, recompute, sp, offload, rank-order, "
+        "first-layers, last-layers; or values, as precision=fp8, schedule=zb-v, rank-order=tp-cp-pp-dp",
+        true},
     PlanFlag{"--objective", [](PlanSpec& s) -> PlanSpec::Flag& { return s.objective.objective; },
              "what is best of several sizes of the cluster: step-time, tokens-per-gpu, cost, energy, gpus"},
     PlanFlag{"--tokens", [](PlanSpec& s) -> PlanSpec::Flag& { return s.objective.tokens; },
@@ -165,10 +169,12 @@ Result<Objective> read_objective(const PlanSpec& spec) {
   return o;
 }
 
-/// How many GPUs the budget pays for.
+/// How many GPUs the budget pays for, as far as there can be so many. So few that rounding up what a quotient
+/// may have lost adds none.
 std::int64_t paid_for(const Objective& o) {
   constexpr double kRounding = 1 + 1e-12;
-  return static_cast<std::int64_t>(std::floor((*o.spending / o.price->value).raw() * kRounding));
+  const double paid = (*o.spending / o.price->value).raw() * kRounding;
+  return static_cast<std::int64_t>(std::floor(std::min(paid, static_cast<double>(kGpusMax))));
 }
 
 std::string budget_words(const Objective& o) {
@@ -218,27 +224,44 @@ Result<std::optional<GpuRange>> read_sizes(const PlanSpec& spec, const Catalog& 
   return sizes;
 }
 
+/// What is searched without --whole-space.
+std::string usual_plans(const Question& q) {
+  const bool ends =
+      q.fixed.told(Degree::kFirstLayers) || q.fixed.told(Degree::kLastLayers) || q.fixed.bounds_ends();
+  const bool usual_order = !q.fixed.rank_order && q.framework.engine.rank_orders.front().usual();
+  return std::string("searched: stages of equally many layers") +
+         (ends ? ", but for the first and the last one" : "") +
+         ", core attention or whole layers run again, sequence parallelism wherever there is tensor parallelism, "
+         "ranks in " +
+         (usual_order ? "the usual" : "one") + " order (--whole-space for all others)";
+}
+
 Result<Question> bounded_question(QuestionSpec spec, const PlanSpec& told, const Catalog& catalog) {
-  if (auto error = take_fixed(told.fix, spec)) return *error;
+  if (const auto fixed = take_fixed(told.fix, spec); !fixed) return fixed.error();
+  const Result<ForbiddenValues> forbidden = read_forbidden(told.bounds);
+  if (!forbidden) return forbidden.error();
   Result<Question> question = build_question(spec, catalog);
   if (!question) return question.error();
-  const auto notes = read_bounds(told.bounds, question.value().fixed);
+  Question& q = question.value();
+  const auto notes = read_bounds(told.bounds, q.fixed);
   if (!notes) return notes.error();
-  question.value().notes.insert(question->notes.end(), notes->begin(), notes->end());
-  question.value().whole_space = told.whole_space;
-  if (!told.whole_space && question->framework.engine.uneven_ends) {
-    question.value().assumed.emplace_back(
-        "searched: stages of equally many layers, core attention or whole layers run again, sequence "
-        "parallelism wherever there is tensor parallelism, ranks in the usual order (--whole-space for all others)");
+  q.notes.insert(q.notes.end(), notes->begin(), notes->end());
+  q.whole_space = told.whole_space;
+  if (auto error = take_out_forbidden(*forbidden, q)) return *error;
+  if (forbidden->holds(q.workload.recipe)) {
+    return Error{"conflict",
+                 std::string("precision ") + name(q.workload.recipe) + " is forbidden and " +
+                     (spec.precision ? "told" : "taken where none is told"),
+                 spec.precision ? "--precision" : "--forbid precision",
+                 "another one, several of them, or any: --precision", ""};
   }
+  if (!told.whole_space && q.framework.engine.uneven_ends) q.assumed.push_back(usual_plans(q));
   return question;
 }
 
 /// On the largest size that the told axes divide, where they divide one.
 Result<Question> largest_question(const PlanSpec& spec, const Catalog& catalog, const GpuRange& sizes) {
-  QuestionSpec told = spec.question;
-  if (auto error = take_fixed(spec.fix, told)) return *error;
-  FlagReader flags(told);
+  FlagReader flags(spec.question);
   std::int64_t product = 1;
   bool all = true;
   for (const FlagReader::Member axis :
@@ -282,16 +305,16 @@ Result<PlanQuestion> question_in_one_precision(const PlanSpec& spec, const Catal
 }
 
 /// The names of several precisions; none where --precision says one, or nothing.
-std::vector<std::string> several_precisions(const QuestionSpec& spec) {
-  std::vector<std::string> names;
-  if (!spec.precision || !names_several(*spec.precision)) return names;
-  if (name_key(*spec.precision) == kAnyValue) {
-    for (int i = 0; i < kPrecisionRecipeCount; ++i) names.emplace_back(name(static_cast<PrecisionRecipe>(i)));
-    return names;
+Result<std::vector<std::string>> several_precisions(const QuestionSpec& spec) {
+  if (!spec.precision || !names_several(*spec.precision)) return std::vector<std::string>{};
+  if (name_key(*spec.precision) == kAnyValue) return precision_names();
+  const std::vector<std::string> names = flag_parts(name_key(*spec.precision));
+  std::vector<std::string> recipes;  // one may have two names
+  for (const std::string& part : names) {
+    const auto recipe = precision_recipe_named(part);
+    recipes.push_back(recipe ? name(*recipe) : part);
   }
-  for (const std::string& part : flag_parts(*spec.precision)) {
-    if (std::find(names.begin(), names.end(), name_key(part)) == names.end()) names.push_back(name_key(part));
-  }
+  if (auto error = list_error("--precision", recipes)) return *error;
   return names;
 }
 
@@ -334,19 +357,27 @@ PlanSpec in_precision(PlanSpec spec, const std::string& name) {
   return spec;
 }
 
-Result<PlanQuestion> build_plan_question(const PlanSpec& spec, const Catalog& catalog) {
-  const std::vector<std::string> names = several_precisions(spec.question);
-  if (names.empty()) return question_in_one_precision(spec, catalog);
+namespace {
+
+Result<PlanQuestion> question_in_each_precision(const PlanSpec& spec, const Catalog& catalog) {
+  const Result<std::vector<std::string>> names = several_precisions(spec.question);
+  if (!names) return names.error();
+  if (names->empty()) return question_in_one_precision(spec, catalog);
+  const Result<ForbiddenValues> forbidden = read_forbidden(spec.bounds);
+  if (!forbidden) return forbidden.error();
   if (spec.question.peak_tflops) {
     return Error{"conflict", "a told peak is of one precision", "--peak-tflops", "one --precision", ""};
   }
   std::optional<PlanQuestion> whole;
   std::vector<AskedPrecision> precisions;
   std::string reasons;
-  for (const std::string& name : names) {
+  for (const std::string& name : *names) {
+    const auto recipe = precision_recipe_named(name);
     const Result<PlanQuestion> asked = question_in_one_precision(in_precision(spec, name), catalog);
     std::optional<Error> error;
-    if (!asked) {
+    if (recipe && forbidden->holds(*recipe)) {
+      error = Error{"unsupported", name + " is forbidden", "--precision", "", ""};
+    } else if (!asked) {
       error = asked.error();
     } else if (const std::string beyond = beyond_framework(asked->question); !beyond.empty()) {
       error = Error{"unsupported", beyond, "--precision", "", ""};
@@ -368,6 +399,19 @@ Result<PlanQuestion> build_plan_question(const PlanSpec& spec, const Catalog& ca
   }
   whole->precisions = std::move(precisions);
   return *whole;
+}
+
+}  // namespace
+
+Result<PlanQuestion> build_plan_question(const PlanSpec& spec, const Catalog& catalog) {
+  PlanSpec told = spec;
+  told.fix.reset();
+  const auto in_fix = take_fixed(spec.fix, told.question);
+  if (!in_fix) return in_fix.error();
+  Result<PlanQuestion> asked = question_in_each_precision(told, catalog);
+  if (!asked) return as_typed(asked.error(), *in_fix);
+  asked.value().told = told_axes(spec.question, *in_fix, spec.bounds);
+  return asked;
 }
 
 }  // namespace shardplan

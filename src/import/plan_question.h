@@ -41,11 +41,12 @@ struct PlanSpec {
 };
 
 /// A flag beside those of the question, as adapters need it: its spelling, where its text goes, one line of
-/// help that names the unit.
+/// help that names the unit. A list may be told in parts, which commas then join.
 struct PlanFlag {
   const char* flag;
   PlanSpec::Flag& (*text)(PlanSpec&);
   const char* help;
+  bool list = false;
 };
 /// All of them, in the order of the help page, but for the switch.
 std::span<const PlanFlag> plan_flags();

@@ -81,6 +81,13 @@ TEST(PlanQuestion, ABudgetBoundsTheSizes) {
   EXPECT_FALSE(asked(spec("40", texts)).sizes);
   EXPECT_EQ(refused(spec("41", texts)).where, "--budget");
   EXPECT_EQ(refused(spec("48:64", texts)).where, "--budget");
+  // No more than --gpus takes.
+  texts.price = "0.0001";
+  texts.budget = "900000000";
+  EXPECT_EQ(asked(spec("8:16777216:8388608", texts)).sizes->most, std::int64_t{1} << 24);
+  EXPECT_EQ(refused(spec(nullptr, texts)).message, "16,777,216 sizes of the cluster");
+  texts.price = "2.5";
+  texts.budget = "100";
   texts.price.reset();
   EXPECT_EQ(refused(spec("8", texts)).code, "missing_flag");
   // Not more than a told cluster has.
@@ -148,7 +155,7 @@ TEST(PlanQuestion, SeveralSchedulesAreWhatTheEngineIsAskedToTry) {
     EXPECT_EQ(any.notes.front(), "searched schedules: gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe");
     EXPECT_TRUE(any.notes.back().ends_with("not gpipe, zb-h1, zb-v, dualpipe")) << any.notes.back();
   }
-  s.question.schedule = "ZB_V,1f1b,zb-v";
+  s.question.schedule = "ZB_V,1f1b";
   EXPECT_EQ(asked(s).question.framework.engine.schedules, (std::vector{Schedule::kZbV, Schedule::k1F1B}));
   s.question.framework = "torchtitan";
   EXPECT_EQ(asked(s).question.notes, (std::vector<std::string>{"searched schedules: zb-v, 1f1b"}));
@@ -158,12 +165,15 @@ TEST(PlanQuestion, SeveralSchedulesAreWhatTheEngineIsAskedToTry) {
 
 TEST(PlanQuestion, SchedulesThatMeanNothingAreRefused) {
   PlanSpec s = spec("64");
-  for (const char* text : {"1f1b,zb-w", "zb-w", "any,1f1b", "1f1b,", ","}) {
+  for (const char* text : {"1f1b,zb-w", "zb-w", "1f1b,", ","}) {
     s.question.schedule = text;
     EXPECT_EQ(refused(s).code, "unknown_name") << text;
   }
   s.question.schedule = "1f1b,zb-w";
   EXPECT_EQ(refused(s).message, "\"zb-w\" is not one of its values");
+  EXPECT_EQ(
+      refused(s).expected,
+      "one of gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe, several of them joined by commas, or any");
   s.question.interleave = "2";
   s.question.schedule = "1f1b,zb-v";
   EXPECT_EQ(refused(s).where, "--interleave");
@@ -182,6 +192,28 @@ TEST(PlanQuestion, SchedulesThatMeanNothingAreRefused) {
       EXPECT_EQ(question.error().code, "unsupported") << text;
     }
   }
+}
+
+TEST(PlanQuestion, ListsNameEachValueOnceAndAnyIsAlone) {
+  const auto refused_for = [&](QuestionSpec::Flag QuestionSpec::*flag, const char* text) {
+    PlanSpec s = spec("64");
+    s.question.*flag = text;
+    const Error error = refused(s);
+    EXPECT_EQ(error.code, "conflict") << text << ": " << error.message;
+    return error.message;
+  };
+  const std::string beside = "\"any\" stands for all of them, and others are named beside it";
+  EXPECT_EQ(refused_for(&QuestionSpec::precision, "any,bf16"), beside);
+  EXPECT_EQ(refused_for(&QuestionSpec::precision, "bf16,ANY"), beside);
+  EXPECT_EQ(refused_for(&QuestionSpec::schedule, "any,1f1b"), beside);
+  EXPECT_EQ(refused_for(&QuestionSpec::schedule, "1f1b,any"), beside);
+  EXPECT_EQ(refused_for(&QuestionSpec::precision, "any,any"), "any is named twice");
+  EXPECT_EQ(refused_for(&QuestionSpec::precision, "bf16,FP8,fp8"), "fp8 is named twice");
+  EXPECT_EQ(refused_for(&QuestionSpec::precision, "fp4,nvfp4"), "nvfp4 is named twice");
+  EXPECT_EQ(refused_for(&QuestionSpec::schedule, "zb-v,1f1b,ZB_V"), "zb-v is named twice");
+  EXPECT_EQ(refused_for(&QuestionSpec::recompute, "mlp,layernorm,mlp"), "mlp is named twice");
+  EXPECT_EQ(refused_for(&QuestionSpec::offload, "activations,activations"), "activations is named twice");
+  EXPECT_EQ(refused_for(&QuestionSpec::lora, "8:q_proj,q-proj"), "q-proj is named twice");
 }
 
 /// "bf16 fp8": those that have a question.
@@ -206,7 +238,7 @@ TEST(PlanQuestion, EachPrecisionIsAQuestionOfItsOwn) {
   EXPECT_EQ(any.precisions[2].of_size(64).workload.recipe, PrecisionRecipe::kFp8);
   EXPECT_EQ(any.precisions[3].impossible, "h100-sxm has no mxfp8 products");
   EXPECT_EQ(any.precisions[5].impossible, "h100-sxm has no fp4 rate");
-  s.question.precision = "FP8,bf16,fp8,fp32";
+  s.question.precision = "FP8,bf16,fp32";
   const PlanQuestion list = asked(s);
   EXPECT_EQ(list.precisions.size(), 3U);
   EXPECT_EQ(possible(list), "fp8 bf16");
@@ -232,6 +264,8 @@ TEST(PlanQuestion, PrecisionsThatCannotBeHadAreRefused) {
   PlanSpec s = spec("64");
   s.question.precision = "bf16,fp9";
   EXPECT_EQ(refused(s).nearest, "fp8");
+  EXPECT_EQ(refused(s).expected,
+            "one of bf16, fp16, fp8, mxfp8, fp8-blockwise, nvfp4, several of them joined by commas, or any");
   s.question.precision = "mxfp8,nvfp4";
   EXPECT_EQ(refused(s).message,
             "none of the precisions can be had: h100-sxm has no mxfp8 products; h100-sxm has no fp4 rate");
@@ -240,6 +274,77 @@ TEST(PlanQuestion, PrecisionsThatCannotBeHadAreRefused) {
   EXPECT_EQ(refused(s).where, "--peak-tflops");
   // One question alone has one.
   EXPECT_EQ(build_question(s.question, catalog()).error().code, "unsupported");
+}
+
+TEST(PlanQuestion, ForbiddenPrecisionsAreNotAskedFor) {
+  PlanSpec s = spec("64");
+  s.question.precision = "any";
+  s.bounds.forbid = "precision=fp16,precision=fp8";
+  const PlanQuestion q = asked(s);
+  EXPECT_EQ(possible(q), "bf16 fp8-blockwise");
+  EXPECT_EQ(q.precisions[1].impossible, "fp16 is forbidden");
+  EXPECT_EQ(possible(asked([&] {
+              PlanSpec fixed = s;
+              fixed.question.precision.reset();
+              fixed.fix = "precision=any";
+              return fixed;
+            }())),
+            "bf16 fp8-blockwise");
+  s.question.precision = "fp8";
+  EXPECT_EQ(refused(s).where, "--precision");
+  s.question.precision.reset();
+  s.bounds.forbid = "precision=bf16";
+  EXPECT_EQ(refused(s).message, "precision bf16 is forbidden and taken where none is told");
+  EXPECT_EQ(refused(s).where, "--forbid precision");
+}
+
+TEST(PlanQuestion, ErrorsNameTheFlagThatWasWritten) {
+  const auto where = [&](const char* fix, BoundTexts bounds = {}) {
+    PlanSpec s = spec("64");
+    s.fix = fix;
+    s.bounds = std::move(bounds);
+    return refused(s).where;
+  };
+  EXPECT_EQ(where("tp=0"), "--fix tp");
+  EXPECT_EQ(where("tp=2,schedule=zbv"), "--fix schedule");
+  EXPECT_EQ(where("precision=fp9"), "--fix precision");
+  EXPECT_EQ(where("first-layers=33"), "--fix first-layers");
+  EXPECT_EQ(where("tp=2", {"tp=4", {}, {}}), "--fix tp");
+  EXPECT_EQ(where("rank-order=pp"), "--fix rank-order");
+  PlanSpec s = spec("64");
+  s.question.pp = "2";
+  s.question.gpu = "h100";
+  s.fix = "tp=2,precision=fp8";
+  s.bounds = {"dp=2", "micro-batch=4", "cp,schedule=zb-v"};
+  std::string told;
+  for (const ToldAxis& one : asked(s).told) told += one.axis + " by " + one.flag + "; ";
+  EXPECT_EQ(told,
+            "pp by --pp; tp by --fix tp; precision by --fix precision; dp by --min dp; micro-batch by --max "
+            "micro-batch; cp by --forbid cp; schedule by --forbid schedule; ");
+}
+
+TEST(PlanQuestion, LayersOfTheEndsAreTold) {
+  PlanSpec s = spec("64");
+  s.question.first_layers = "3";
+  s.question.last_layers = "4";
+  const Question q = asked(s).question;
+  EXPECT_EQ(q.fixed.first_layers, 3);
+  EXPECT_EQ(q.fixed.last_layers, 4);
+  s.question.last_layers = "30";
+  EXPECT_EQ(refused(s).message, "33 layers of the first and the last chunk, and llama3-8b has 32");
+  s.question.last_layers = "0";
+  EXPECT_EQ(refused(s).where, "--last-layers");
+  s.question.last_layers.reset();
+  s.question.framework = "torchtitan";
+  EXPECT_EQ(asked(s).question.notes.back(),
+            "no option of torchtitan is known that tells how many layers the first or the last chunk holds");
+  QuestionSpec memory = s.question;
+  memory.purpose = Purpose::kMemory;
+  memory.pp = "2";
+  memory.gpus = "2";
+  const Plan plan = default_memory_plan(*build_question(memory, catalog()))->plan;
+  EXPECT_EQ(plan.first_layers, 3);
+  EXPECT_EQ(plan.last_layers, Plan::kEven);
 }
 
 class ClusterWithPrice : public testing::Test {

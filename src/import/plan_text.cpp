@@ -268,7 +268,9 @@ constexpr std::array kIntegers{Key{"dp", "dp"},
                                Key{"micro_batch", "micro-batch"},
                                Key{"grad_accumulation", "grad-accumulation"},
                                Key{"interleave", "interleave"},
-                               Key{"shard_group", "shard-group"}};
+                               Key{"shard_group", "shard-group"},
+                               Key{"first_layers", "first-layers"},
+                               Key{"last_layers", "last-layers"}};
 constexpr std::array kTexts{Key{"schedule", "schedule"}, Key{"recompute", "recompute"},
                             Key{"rank_order", "rank-order"}, Key{"offload", "offload"}};
 
@@ -336,13 +338,15 @@ Result<PlanText> read_plan_json(std::string_view text, const std::string& where)
                  "a plan object, or an answer of plan --json that has a best plan", ""};
   Result<PlanText> fields = read_fields(plan, where, log);
   if (!fields || !canonical) return fields;
-  // The text alone says how layers and micro-batches are dealt.
+  // The text alone says how micro-batches are dealt.
   Result<PlanText> whole = read_plan_text(canonical.text(), where);
   if (!whole || log.error) return log.error ? Result<PlanText>(*log.error) : whole;
   const PlanText told = *whole;
   const bool agree = !fields->whole || (fields->axes == told.axes && fields->grad_accumulation.value_or(1) ==
                                                                          told.grad_accumulation.value_or(1));
-  if (agree) return whole;
+  const bool ends = (!fields->first_layers || fields->first_layers == told.first_layers) &&
+                    (!fields->last_layers || fields->last_layers == told.last_layers);
+  if (agree && ends) return whole;
   return Error{"conflict", "its fields say another plan than its canonical text, " + canonical.text(), where,
                "fields that agree, or no field \"canonical\"", ""};
 }
@@ -388,6 +392,11 @@ std::optional<Error> add_axes(const PlanText& text, FixedAxes& axes) {
   add("offload", t.offload, axes.offload);
   add("shard-group", t.shard_group, axes.shard_group);
   add("rank-order", t.rank_order, axes.rank_order);
+  const auto add_end = [&](const char* axis, const std::optional<std::int16_t>& told, auto& known) {
+    if (told.value_or(0) > 0) add(axis, std::optional<std::int32_t>(*told), known);
+  };
+  add_end("first-layers", text.first_layers, axes.first_layers);
+  add_end("last-layers", text.last_layers, axes.last_layers);
   return error;
 }
 

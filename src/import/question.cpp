@@ -61,6 +61,9 @@ constexpr std::array kFlags{
     QuestionFlag{"--zero", &Spec::zero, "ZeRO stage, 0 to 3"},
     QuestionFlag{"--micro-batch", &Spec::micro_batch, "sequences of one micro-batch"},
     QuestionFlag{"--interleave", &Spec::interleave, "model chunks a pipeline rank holds"},
+    QuestionFlag{"--first-layers", &Spec::first_layers,
+                 "layers of the pipeline's first chunk, where it has not as many as the others"},
+    QuestionFlag{"--last-layers", &Spec::last_layers, "the same of its last chunk"},
     QuestionFlag{
         "--schedule", &Spec::schedule,
         "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe; for plan also several, joined by commas, or any"},
@@ -165,6 +168,7 @@ Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog
   read_framework(flags, catalog, q);
   if (spec.purpose == Purpose::kPlan || spec.purpose == Purpose::kSizes) take_schedules(flags, q);
   check_recompute(flags, q);
+  check_ends(flags, q);
   check_offload(flags, q);
   read_adapters(flags, catalog, q);
   read_expert_load(flags, q);

@@ -39,7 +39,8 @@ struct QuestionSpec {
   Flag bw_intra, bw_inter, latency_intra, latency_inter, reserve, host_memory;
   Flag seq, global_batch, precision, optimizer, framework, critical_batch, activation_model;
   Flag dp, tp, pp, cp, ep, etp, zero, micro_batch, interleave, schedule, recompute, sp;
-  Flag shard_group, rank_order, offload, lora, quantized_base, expert_imbalance, capacity_factor;
+  Flag first_layers, last_layers, shard_group, rank_order, offload, lora, quantized_base, expert_imbalance,
+      capacity_factor;
   Flag expandable_segments, unsharded_start, data_loading, tp_overlap;
 };
 

@@ -5,6 +5,7 @@
 
 #include "import/cluster_build.h"
 #include "import/cluster_file.h"
+#include "import/collective_tables.h"
 #include "import/defaults.h"
 #include "import/flag_reader.h"
 #include "import/json_text.h"
@@ -143,12 +144,27 @@ void override_device(FlagReader& flags, const QuestionSpec& spec, const Catalog&
   }
 }
 
+/// Where the hops are those of a library's table, they differ from it by what the told latency differs from
+/// the link's own.
+void override_inner_latency(Seconds<> told, Cluster& cluster, std::vector<std::string>& notes) {
+  Tier& inner = cluster.tiers.front();
+  const Seconds<> known = inner.latency.value;
+  inner.latency = {told, user_source("--latency-intra")};
+  if (!cluster.collectives || told == known) return;
+  const bool longer = told > known;
+  cluster.collectives = with_longer_hops(*cluster.collectives, told - known);
+  notes.push_back("--latency-intra: hops inside a node take " + format(longer ? told - known : known - told) +
+                  (longer ? " longer" : " less") + " than in the tables of " +
+                  cluster.collectives->library.name + ", which go with the " + format(known) + " of " +
+                  cluster.device.name);
+}
+
 void override_tiers(FlagReader& flags, Cluster& cluster, std::vector<std::string>& notes) {
   Tier& inner = cluster.tiers.front();
   if (const auto v = flags.gigabytes_per_s_of(&Spec::bw_intra, kBandwidthLimits))
     inner.bandwidth = {*v, user_source("--bw-intra")};
   if (const auto v = flags.microseconds_of(&Spec::latency_intra, kLatencyLimits))
-    inner.latency = {*v, user_source("--latency-intra")};
+    override_inner_latency(*v, cluster, notes);
   const auto bandwidth = flags.gigabytes_per_s_of(&Spec::bw_inter, kBandwidthLimits);
   const auto latency = flags.microseconds_of(&Spec::latency_inter, kLatencyLimits);
   if (cluster.tiers.size() < 2) {

@@ -27,18 +27,6 @@ std::string wrong_name(const std::string& list, const std::vector<std::string>& 
   return list;
 }
 
-/// The first name that a list joined by commas holds twice.
-std::optional<std::string> repeated_name(const std::string& list) {
-  std::vector<std::string> seen;
-  for (std::size_t from = 0; from <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', from), list.size());
-    seen.push_back(list.substr(from, comma - from));
-    if (std::find(seen.begin(), seen.end() - 1, seen.back()) != seen.end() - 1) return seen.back();
-    from = comma + 1;
-  }
-  return std::nullopt;
-}
-
 std::vector<std::string> adapter_names() {
   std::vector<std::string> names{"attention", "mlp", "all-linear"};
   for (int i = 0; i < kAdapterTargetCount; ++i) names.emplace_back(name(static_cast<AdapterTarget>(1 << i)));
@@ -97,7 +85,9 @@ void read_adapters(FlagReader& flags, const Catalog& catalog, Question& q) {
       const std::string key = name_key(typed.substr(colon + 1));
       const auto named = adapter_targets_named(key);
       adapters.targets = named.value_or(0);
-      if (!named) {
+      if (named) {
+        if (auto error = list_error("--lora", flag_parts(key))) flags.fail(*error);
+      } else {
         const std::string wrong = wrong_name(key, adapter_names());
         flags.fail(&Spec::lora, "unknown_name", quoted_flag_text(wrong) + " is no layer to adapt",
                    std::string("names of ") + kModules + ", joined by commas",
@@ -155,11 +145,10 @@ std::optional<std::uint8_t> read_offload(FlagReader& flags) {
   if (!flags.told(&Spec::offload)) return std::nullopt;
   const std::string key = name_key(*flags.text(&Spec::offload));
   const auto named = offload_named(key);
-  if (const auto twice = named ? repeated_name(key) : std::nullopt) {
-    flags.fail(&Spec::offload, "conflict", *twice + " is named twice", "each of them once");
-    return std::nullopt;
+  if (named) {
+    if (auto error = list_error("--offload", flag_parts(key))) flags.fail(*error);
+    return named;
   }
-  if (named) return named;
   std::vector<std::string> names;
   names.reserve(kOffloadCount);
   for (int i = 0; i < kOffloadCount; ++i) names.emplace_back(name(static_cast<Offload>(1 << i)));

@@ -7,6 +7,7 @@
 #include "import/defaults.h"
 #include "import/json_text.h"
 #include "import/question_options.h"
+#include "import/question_workload.h"
 
 namespace shardplan {
 namespace {
@@ -18,7 +19,7 @@ void refuse_unmodelled(FlagReader& flags) {
   for (const Precision p : {Precision::kFp32, Precision::kTf32, Precision::kInt8}) {
     if (!flags.told(&Spec::precision) || name_key(*flags.text(&Spec::precision)) != name(p)) continue;
     flags.fail(&Spec::precision, "unsupported", std::string("training in ") + name(p) + " is not modelled",
-               "one of bf16, fp16, fp8, mxfp8, fp8-blockwise, nvfp4");
+               one_of(precision_names()));
   }
 }
 
@@ -28,13 +29,14 @@ std::string listed(const std::vector<Schedule>& schedules) {
   return list;
 }
 
-std::string one_of_schedules() { return "one of " + listed({kSchedules.begin(), kSchedules.end()}); }
-
 /// "full:4", "moe_act,layernorm": what is wrong with a spelling, and the nearest that is right.
 std::optional<Recompute> read_recompute(FlagReader& flags) {
   if (!flags.told(&Spec::recompute)) return std::nullopt;
   const std::string key = name_key(*flags.text(&Spec::recompute));
-  if (const auto named = recompute_named(key)) return named;
+  if (const auto named = recompute_named(key)) {
+    if (auto error = list_error("--recompute", flag_parts(key))) flags.fail(*error);
+    return named;
+  }
   if (key.starts_with("full:") || key.starts_with("uniform:")) {
     flags.fail(&Spec::recompute, "bad_value", quoted_flag_text(key) + " names no whole number of layers",
                "full:N recomputes the first N layers of each chunk, uniform:N all layers in groups of N");
@@ -59,24 +61,21 @@ std::optional<Recompute> read_recompute(FlagReader& flags) {
   return std::nullopt;
 }
 
-/// The schedules that --schedule names, each once; none where it is not told.
-std::vector<Schedule> read_schedules(FlagReader& flags) {
+/// The schedules that --schedule names; none where it is not told.
+std::vector<Schedule> read_schedules(FlagReader& flags, Purpose purpose) {
   if (!flags.told(&Spec::schedule)) return {};
-  const std::string& typed = *flags.text(&Spec::schedule);
-  if (name_key(typed) == kAnyValue) return {kSchedules.begin(), kSchedules.end()};
+  const std::string key = name_key(*flags.text(&Spec::schedule));
+  if (key == kAnyValue) return {kSchedules.begin(), kSchedules.end()};
+  if (auto error = list_error("--schedule", flag_parts(key))) flags.fail(*error);
   std::vector<Schedule> told;
-  for (const std::string& part : flag_parts(typed)) {
-    const std::string key = name_key(part);
-    const auto schedule = schedule_named(key);
+  for (const std::string& part : flag_parts(key)) {
+    const auto schedule = schedule_named(part);
     if (!schedule) {
-      std::vector<std::string> names;
-      names.reserve(kSchedules.size());
-      for (const Schedule s : kSchedules) names.emplace_back(name(s));
-      flags.fail(&Spec::schedule, "unknown_name", quoted_flag_text(key) + " is not one of its values",
-                 one_of_schedules(), nearest_name(key, names));
+      flags.fail(&Spec::schedule, "unknown_name", quoted_flag_text(part) + " is not one of its values",
+                 expected_values(schedule_names(), purpose), nearest_name(part, schedule_names()));
       return {};
     }
-    if (std::find(told.begin(), told.end(), *schedule) == told.end()) told.push_back(*schedule);
+    told.push_back(*schedule);
   }
   return told;
 }
@@ -88,7 +87,7 @@ void check_schedules(FlagReader& flags, const std::vector<Schedule>& schedules, 
     flags.fail(
         &Spec::schedule, "unsupported",
         quoted_flag_text(*flags.text(&Spec::schedule)) + " is several schedules, and one layout has one",
-        one_of_schedules() + "; plan searches several");
+        one_of(schedule_names()) + "; plan searches several");
   }
   if (schedules.empty() || !axes.interleave) return;
   const bool interleaved =
@@ -176,6 +175,13 @@ std::optional<Error> take_batch(const Question& q, MemoryPlan& result) {
 
 }  // namespace
 
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  names.reserve(kSchedules.size());
+  for (const Schedule s : kSchedules) names.emplace_back(name(s));
+  return names;
+}
+
 void check_recompute(FlagReader& flags, const Question& q) {
   if (!q.fixed.recompute) return;
   const Recompute& recompute = *q.fixed.recompute;
@@ -203,6 +209,22 @@ void check_recompute(FlagReader& flags, const Question& q) {
              "modules that it has: " + available);
 }
 
+void check_ends(FlagReader& flags, Question& q) {
+  const auto layers = static_cast<std::int64_t>(q.model.layers.size());
+  const std::int64_t first = q.fixed.first_layers.value_or(0), last = q.fixed.last_layers.value_or(0);
+  if (first + last == 0) return;
+  if (first + last > layers) {
+    flags.fail(first > 0 ? &Spec::first_layers : &Spec::last_layers, "out_of_range",
+               std::to_string(first + last) + " layers of the first and the last chunk, and " + q.model.name +
+                   " has " + std::to_string(layers),
+               "at most " + std::to_string(layers) + " layers");
+  }
+  if (!q.framework.engine.uneven_ends) {
+    q.notes.push_back("no option of " + q.framework.name +
+                      " is known that tells how many layers the first or the last chunk holds");
+  }
+}
+
 std::optional<RankOrder> read_rank_order(FlagReader& flags) {
   const auto& told = flags.text(&Spec::rank_order);
   if (!told) return std::nullopt;
@@ -215,7 +237,7 @@ std::optional<RankOrder> read_rank_order(FlagReader& flags) {
 }
 
 void take_schedules(FlagReader& flags, Question& q) {
-  const std::vector<Schedule> told = read_schedules(flags);
+  const std::vector<Schedule> told = read_schedules(flags, Purpose::kPlan);
   Framework::Engine& engine = q.framework.engine;
   std::vector<Schedule> foreign;
   for (const Schedule s : told) {
@@ -245,13 +267,15 @@ Result<FixedAxes> parse_axes(const QuestionSpec& spec) {
     axes.zero_stage = static_cast<std::int8_t>(*stage);
   refuse_unmodelled(flags);
   axes.recompute = read_recompute(flags);
-  const std::vector<Schedule> schedules = read_schedules(flags);
+  const std::vector<Schedule> schedules = read_schedules(flags, spec.purpose);
   if (schedules.size() == 1) axes.schedule = schedules.front();
   axes.sequence_parallel = flags.boolean(&Spec::sp);
   axes.offload = read_offload(flags);
   if (const auto ranks = flags.integer(&Spec::shard_group, 2, kGpusMax))
     axes.shard_group = static_cast<std::int32_t>(*ranks);
   axes.rank_order = read_rank_order(flags);
+  axes.first_layers = flags.degree(&Spec::first_layers);
+  axes.last_layers = flags.degree(&Spec::last_layers);
   check_schedules(flags, schedules, spec.purpose, axes);
   if (flags.error()) return *flags.error();
   return axes;
@@ -270,13 +294,15 @@ Result<MemoryPlan> default_memory_plan(const Question& q) {
   if (!q.fixed.recompute) result.assumed.emplace_back("recompute none");
   const std::int64_t chunks = std::int64_t{p.pp} * p.interleave;
   const std::int64_t longest = (static_cast<std::int64_t>(q.model.layers.size()) + chunks - 1) / chunks;
-  if (p.recompute.layers > longest) {
+  if (p.recompute.layers > longest && p.first_layers == Plan::kEven && p.last_layers == Plan::kEven) {
     result.assumed.push_back("recompute " + name(p.recompute) + " takes in whole chunks: the longest has " +
                              std::to_string(longest) + " layers");
   }
   p.offload = q.fixed.offload.value_or(0);
   p.shard_group = q.fixed.shard_group.value_or(0);
   p.rank_order = q.fixed.rank_order.value_or(RankOrder{});
+  p.first_layers = static_cast<std::int16_t>(q.fixed.told(Degree::kFirstLayers).value_or(Plan::kEven));
+  p.last_layers = static_cast<std::int16_t>(q.fixed.told(Degree::kLastLayers).value_or(Plan::kEven));
   p.sequence_parallel = q.fixed.sequence_parallel.value_or(p.tp > 1);
   if (p.tp > 1 && !q.fixed.sequence_parallel) result.assumed.emplace_back("sequence parallelism with tp > 1");
   return result;

@@ -4,13 +4,23 @@
 //   check_recompute(flags, q);   // --recompute moe of a dense model is refused
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "import/flag_reader.h"
 
 namespace shardplan {
 
+/// Those of --schedule.
+std::vector<std::string> schedule_names();
+
 /// The model must have what is to be recomputed: a run that named it otherwise would not start, or save
 /// nothing.
 void check_recompute(FlagReader& flags, const Question& q);
+
+/// Of the layers told of the first and the last chunk: no more than there are; and a note where the framework
+/// is not known to tell them.
+void check_ends(FlagReader& flags, Question& q);
 
 /// What is to be tried of --schedule, where it says several; and a note on what the framework does not run.
 void take_schedules(FlagReader& flags, Question& q);

@@ -92,7 +92,7 @@ void read_batch(FlagReader& flags, Purpose purpose, Question& q) {
   }
 }
 
-std::optional<PrecisionRecipe> read_recipe(FlagReader& flags, Question& q) {
+std::optional<PrecisionRecipe> read_recipe(FlagReader& flags, Purpose purpose, Question& q) {
   using R = PrecisionRecipe;
   if (flags.told(&Spec::precision) && name_key(*flags.text(&Spec::precision)) == name(Precision::kFp4)) {
     q.assumed.push_back(std::string("fp4 scaled as ") + name(R::kNvfp4));
@@ -102,11 +102,13 @@ std::optional<PrecisionRecipe> read_recipe(FlagReader& flags, Question& q) {
     flags.fail(
         &Spec::precision, "unsupported",
         quoted_flag_text(*flags.text(&Spec::precision)) + " is several precisions, and one question has one",
-        "one of bf16, fp16, fp8, mxfp8, fp8-blockwise, nvfp4; plan searches several");
+        one_of(precision_names()) + "; plan searches several");
     return std::nullopt;
   }
-  const auto recipe =
-      flags.choice(&Spec::precision, {R::kBf16, R::kFp16, R::kFp8, R::kMxfp8, R::kFp8Blockwise, R::kNvfp4});
+  if (!flags.told(&Spec::precision)) return std::nullopt;
+  const auto at =
+      flags.index_of(&Spec::precision, precision_names(), expected_values(precision_names(), purpose));
+  const auto recipe = at ? std::optional(static_cast<R>(*at)) : std::nullopt;
   if (recipe == R::kMxfp8 && q.cluster.device.before_block_scales()) {
     flags.fail(&Spec::precision, "unsupported",
                q.cluster.device.name + " has no " + name(*recipe) + " products",
@@ -115,9 +117,9 @@ std::optional<PrecisionRecipe> read_recipe(FlagReader& flags, Question& q) {
   return recipe;
 }
 
-void read_precision(FlagReader& flags, Question& q) {
+void read_precision(FlagReader& flags, Purpose purpose, Question& q) {
   // The account of memory keeps 16-bit weights and activations: full precision would need twice that.
-  const auto recipe = read_recipe(flags, q);
+  const auto recipe = read_recipe(flags, purpose, q);
   const auto told = recipe ? std::optional(precision_of(*recipe)) : std::nullopt;
   const auto has = [&](Precision p) {
     return q.cluster.device.peak[static_cast<std::size_t>(p)].has_value();
@@ -159,6 +161,12 @@ ActivationModel usual_activation_model(Purpose purpose, const Question& q) {
 
 }  // namespace
 
+std::vector<std::string> precision_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i < kPrecisionRecipeCount; ++i) names.emplace_back(name(static_cast<PrecisionRecipe>(i)));
+  return names;
+}
+
 void read_workload(FlagReader& flags, Purpose purpose, Question& q) {
   const auto sequence = flags.integer(&Spec::seq, 1, kSequenceMax);
   q.workload.sequence = sequence.value_or(kDefaultSequence);
@@ -168,7 +176,7 @@ void read_workload(FlagReader& flags, Purpose purpose, Question& q) {
                          Optimizer::kAdafactor, Optimizer::kLion, Optimizer::kMuon, Optimizer::kSgd});
   q.workload.optimizer = optimizer.value_or(kDefaultOptimizer);
   if (!optimizer) q.assumed.push_back(std::string("optimizer ") + name(kDefaultOptimizer));
-  read_precision(flags, q);
+  read_precision(flags, purpose, q);
   read_batch(flags, purpose, q);
   if (flags.told(&Spec::critical_batch)) {
     const auto critical = parse_batch(*flags.text(&Spec::critical_batch));

@@ -7,11 +7,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "import/flag_reader.h"
 
 namespace shardplan {
 
+/// Those of --precision, by recipe.
+std::vector<std::string> precision_names();
 /// Once the cluster and the told degrees are known: a batch that is not told is one that they divide.
 void read_workload(FlagReader& flags, Purpose purpose, Question& q);
 /// Why the framework does not train in the question's precision; empty where it does.

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_set>
 
 #include "import/flag_reader.h"
 #include "import/json_text.h"
@@ -43,8 +44,37 @@ bool is_scalar(const Json& value) {
 
 std::string kind_of(const Json& value) {
   if (value.is_object()) return "an object";
-  if (value.is_array()) return "a list in a list";
+  if (value.is_array()) return "a list";
   return value.is_number() ? "a number that is not finite" : typed(value);
+}
+
+void tell(const SweepGrid& grid, std::int64_t index, SweepItem& item) {
+  std::int64_t block = grid.size;
+  for (const SweepGrid::Axis& axis : grid.axes) {
+    block /= axis.size;
+    std::int64_t at = index / block;
+    index %= block;
+    if (axis.cases.empty()) {
+      item[axis.key] = axis.values[static_cast<std::size_t>(at)];
+    } else {
+      auto one = axis.cases.begin();
+      for (; at >= one->size; ++one) at -= one->size;
+      tell(*one, at, item);
+    }
+  }
+}
+
+/// What an item tells, the same text for all that come to the same command line: "gpus 8, tp 2".
+std::string told_flags(const SweepGrid& grid, std::int64_t index) {
+  SweepItem item = SweepItem::object();
+  tell(grid, index, item);
+  std::map<std::string, std::string> told;
+  for (const auto& [key, value] : item.items()) {
+    if (!value.is_null()) told[key] = typed(value);
+  }
+  std::string text;
+  for (const auto& [key, value] : told) text += (text.empty() ? "" : ", ") + key + " " + value;
+  return text;
 }
 
 /// The first complaint is kept; what follows it is not read.
@@ -55,6 +85,9 @@ class GridReader {
   Result<SweepGrid> run(const Json& root) {
     if (root.is_object() && root.empty()) fail("empty", "no key", "", "at least one key");
     SweepGrid grid = read(root, "");
+    for (const SweepGrid::Axis& axis : grid.axes) {
+      if (!error_ && several_cases(axis)) refuse_same_items(axis);
+    }
     if (error_) return *error_;
     return grid;
   }
@@ -63,7 +96,8 @@ class GridReader {
   SweepGrid read(const Json& object, const std::string& path) {
     SweepGrid grid;
     if (!object.is_object()) {
-      fail("wrong_type", kind_of(object) + " is not an object", path, "an object of flags and their values");
+      fail("wrong_type", kind_of(object) + " is not an object", path,
+           R"(an object of flags and their values, such as {"preset": "llama3-8b", "gpus": [8, 16]})");
       return grid;
     }
     std::set<std::string> told;
@@ -104,7 +138,8 @@ class GridReader {
   void take_value(const Json& value, const std::string& path, std::set<std::string>& seen,
                   SweepGrid::Axis& axis) {
     if (!is_scalar(value)) {
-      return fail("wrong_type", kind_of(value) + " is no value of a flag", path,
+      return fail("wrong_type",
+                  kind_of(value) + (value.is_array() ? " in a list" : "") + " is no value of a flag", path,
                   "a text, a number, true, false or null; objects go under a name that is no flag");
     }
     // A text that says null is not the null that says nothing.
@@ -147,6 +182,25 @@ class GridReader {
     }
   }
 
+  /// Values come once and keys are told once, so that items are the same by way of cases alone.
+  static bool several_cases(const SweepGrid::Axis& axis) {
+    return axis.cases.size() > 1 ||
+           std::any_of(axis.cases.begin(), axis.cases.end(), [](const SweepGrid& one) {
+             return std::any_of(one.axes.begin(), one.axes.end(), several_cases);
+           });
+  }
+  void refuse_same_items(const SweepGrid::Axis& axis) {
+    std::unordered_set<std::string> seen;
+    for (const SweepGrid& one : axis.cases) {
+      for (std::int64_t i = 0; i < one.size; ++i) {
+        std::string flags = told_flags(one, i);
+        if (!seen.insert(flags).second)
+          return fail("duplicate_value", "the same item again: " + (flags.empty() ? "no flag" : flags),
+                      axis.key, "each item once");
+      }
+    }
+  }
+
   static std::string expected_items() { return "at most " + std::to_string(kSweepItemsMax) + " items"; }
 
   void fail(std::string code, std::string message, const std::string& path, std::string expected,
@@ -159,22 +213,6 @@ class GridReader {
   const std::string& document_;
   std::optional<Error> error_;
 };
-
-void tell(const SweepGrid& grid, std::int64_t index, SweepItem& item) {
-  std::int64_t block = grid.size;
-  for (const SweepGrid::Axis& axis : grid.axes) {
-    block /= axis.size;
-    std::int64_t at = index / block;
-    index %= block;
-    if (axis.cases.empty()) {
-      item[axis.key] = axis.values[static_cast<std::size_t>(at)];
-    } else {
-      auto one = axis.cases.begin();
-      for (; at >= one->size; ++one) at -= one->size;
-      tell(*one, at, item);
-    }
-  }
-}
 
 /// The grid as one text, and the contents of the files that it names.
 std::string canonical(const SweepGrid& grid, std::map<std::string, std::string>& files) {

@@ -55,8 +55,25 @@ TEST(SweepGrid, CasesVaryTogetherAndAreGridsThemselves) {
   EXPECT_EQ(items_of(R"({"a": [{"b": [{"tp": [1, 2]}, {"pp": 4}]}, {"cp": 2}]})").size(), 4U);
 }
 
+TEST(SweepGrid, AnItemThatCasesTellTwiceIsRefused) {
+  for (const char* text :
+       {R"({"a": [{"gpus": 8}, {"gpus": 8}]})", R"({"a": [{"gpus": [8, 16]}, {"gpus": "16"}]})",
+        R"({"a": [{}, {"tp": null}], "gpus": 8})", R"({"a": [{"tp": 2, "pp": 4}, {"pp": 4, "tp": 2}]})",
+        R"({"a": {"b": [{"tp": [1, 2]}, {"tp": 2}]}})",
+        R"({"a": [{"b": [{"tp": 1}, {"pp": 2}]}, {"pp": 2}]})"}) {
+    const Error error = refused(text);
+    EXPECT_EQ(error.code, "duplicate_value") << text;
+    EXPECT_EQ(error.where, "grid.json: a") << text;
+  }
+  EXPECT_EQ(refused(R"({"a": [{"tp": 2, "gpus": [8, 16]}, {"gpus": "16", "tp": 2}]})").message,
+            "the same item again: gpus 16, tp 2");
+  EXPECT_EQ(items_of(R"({"a": [{"tp": 2}, {"tp": 4}, {"pp": 2}, {}]})").size(), 4U);
+}
+
 TEST(SweepGrid, WhatIsNoGridIsRefusedWithItsPlace) {
   EXPECT_EQ(refused("[]").code, "wrong_type");
+  EXPECT_EQ(refused("[]").message, "a list is not an object");
+  EXPECT_EQ(refused(R"({"seq": [[1]]})").message, "a list in a list is no value of a flag");
   EXPECT_EQ(refused("{}").code, "empty");
   EXPECT_EQ(refused(R"({"seq": []})").where, "grid.json: seq");
   EXPECT_EQ(refused(R"({"seq": 1, "seq": 2})").code, "duplicate_key");

@@ -63,6 +63,8 @@ struct RunAnswer {
   std::optional<ParetoFront> pareto;             // where it was asked for
   std::vector<PrecisionAnswer> precisions = {};  // where several were asked for
   bool yes() const { return totals && totals->in_time; }
+  /// Stopped before any size could be chosen: what is said of one is said of none.
+  bool undecided() const { return sizes && sizes->search.stopped && !best; }
 };
 
 RunAnswer run_answer(const Objective& objective, const std::optional<SizesAnswer>& sizes,

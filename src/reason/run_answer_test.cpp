@@ -60,6 +60,8 @@ TEST(ChooseSize, StoppedBeforeItBeginsHasNoPlan) {
   EXPECT_TRUE(choice.stopped());
   EXPECT_EQ(choice.sizes->search.gpus, 0);
   EXPECT_EQ(choice.sizes->search.census.left, 8);
+  EXPECT_TRUE(choice.sizes->search.only_bounded);
+  EXPECT_TRUE(run_answer({}, choice.sizes, std::nullopt).undecided());
   const Estimator estimator(choice.question);
   const SearchResult result = search_chosen(estimator, choice, SearchOptions{.watch = &watch});
   EXPECT_TRUE(result.stopped);

@@ -2,6 +2,7 @@
 
 #include "reason/binding.h"
 #include "reason/memory_answer.h"
+#include "reason/told_axes.h"
 
 namespace shardplan {
 namespace {
@@ -30,11 +31,12 @@ SweepRow sweep_row(const Result<PlanQuestion>& asked, const Evidence& evidence) 
   SearchResult result = search_chosen(estimator, choice, kOptions);
   if (result.census.considered == 0) {
     if (const auto illegal = why_illegal(question, question.fixed)) {
-      row.error = illegal_plan(*illegal);
+      row.error = illegal_axes(*illegal, asked->told);
       return row;
     }
   }
   row.gpus = question.cluster.gpus;
+  row.precision = name(question.workload.recipe);
   row.binding = binding_constraint(estimator, question.fixed, result);
   row.run = run_answer(asked->objective, choice.sizes, result.best);
   if (row.run.best) {

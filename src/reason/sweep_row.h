@@ -23,6 +23,7 @@ namespace shardplan {
 struct SweepRow {
   std::optional<Error> error;  // nothing else is there then
   std::int64_t gpus = 0;       // the best of several sizes; where nothing fits, the largest
+  std::string precision;       // the best of several, likewise
   RunAnswer run;               // no best: nothing fits
   BindingConstraint binding;
   std::optional<NearestMiss> nearest_miss;  // of plans that do not fit, where none does

@@ -39,8 +39,9 @@ class PlanPage {
         cards_(trace_.roots()) {}
 
   std::string html() const {
-    const std::string title =
-        q_.model.name + " on " + count(q_.cluster.gpus) + " x " + q_.cluster.device.name;
+    const std::string title = q_.model.name + " on " +
+                              (run_.undecided() ? "" : count(q_.cluster.gpus) + " x ") +
+                              q_.cluster.device.name;
     const std::vector<Section> all{memory(),
                                    step(),
                                    time_line(),
@@ -115,6 +116,8 @@ class PlanPage {
     item("micro-batch", count(p.micro_batch));
     item("gradient accumulation", count(p.grad_accumulation));
     degree("chunks a stage", p.interleave);
+    if (p.first_layers != Plan::kEven) item("layers of the first chunk", count(p.first_layers));
+    if (p.last_layers != Plan::kEven) item("layers of the last chunk", count(p.last_layers));
     if (p.pp > 1) item("schedule", name(p.schedule));
     item("recompute", name(p.recompute));
     if (p.offload != 0) item("offload", offload_names(p.offload));
@@ -129,7 +132,7 @@ class PlanPage {
     fact("model", q_.model.name + ": " + format_count(state_parameters(q_.model)) + " parameters");
     for (const NamedCount& extra : q_.model.extras)
       fact("not counted", extra.name + " " + count(extra.parameters));
-    fact("cluster", q_.cluster.name);
+    fact("cluster", run_.undecided() ? q_.cluster.device.name : q_.cluster.name);
     fact("batch",
          count(q_.workload.global_batch) + " sequences of " + count(q_.workload.sequence) + " tokens");
     for (const RunFact& f : run_facts(run_)) {

@@ -33,6 +33,8 @@ Json plan_json(const Plan& p) {
   // Where they are not told there is neither.
   if (!p.rank_order.usual()) json["rank_order"] = name(p.rank_order);
   if (p.shard_group > 0) json["shard_group"] = p.shard_group;
+  if (p.first_layers != Plan::kEven) json["first_layers"] = p.first_layers;
+  if (p.last_layers != Plan::kEven) json["last_layers"] = p.last_layers;
   if (p.offload != 0) json["offload"] = offload_names(p.offload);
   return json;
 }

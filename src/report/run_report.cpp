@@ -65,8 +65,12 @@ std::string headline(const RunAnswer& run) {
   const bool stopped = run.sizes && run.sizes->search.stopped;
   if (!run.best) {
     if (!run.sizes) return "";
-    const std::string found = stopped ? "stopped before a plan was found on a size from " : "no size from ";
-    return kind + found + range_words(run.sizes->range) + (stopped ? "" : " holds a plan");
+    const std::string range = range_words(run.sizes->range);
+    if (!stopped) return kind + "no size from " + range + " holds a plan";
+    return kind + (run.sizes->search.only_bounded
+                       ? "stopped while it was worked out what each size can reach at best: none from " +
+                             range + " was searched"
+                       : "stopped before a plan was found on a size from " + range);
   }
   const std::string on = " on " + gpus(run.best->plan.gpus());
   if (!run.totals->in_time) {
@@ -163,7 +167,8 @@ Json sizes_json(const SizesAnswer& sizes) {
           {"nothing_fits", c.unfit},
           {"excluded_by_bound", c.excluded},
           {"without_legal_plan", c.illegal},
-          {"not_looked_at", c.left}};
+          {"not_looked_at", c.left},
+          {"only_bounded", sizes.search.only_bounded}};
 }
 
 /// "precision fp8 is the fastest", and the best plan of each.
@@ -243,6 +248,7 @@ void add_run(const RunAnswer& run, Json& json) {
   }
   if (run.objective.about_run()) json["run"] = run_json(run);
   if (run.sizes) json["sizes"] = sizes_json(*run.sizes);
+  if (run.undecided()) json["cluster"]["name"] = json["cluster"]["gpus"] = nullptr;
   if (!run.precisions.empty()) json["precisions"] = precisions_json(run.precisions);
   if (!run.pareto) return;
   json["pareto_stopped"] = run.pareto->stopped;

@@ -118,6 +118,16 @@ TEST(RunReport, SaysThatItWasStopped) {
               HasSubstr("the soonest so far takes"));
   run = run_answer(run.objective, run.sizes, std::nullopt);
   EXPECT_THAT(run_text(run), HasSubstr("cost: stopped before a plan was found on a size from 1 to 8 GPUs\n"));
+  run.sizes->search.only_bounded = true;
+  EXPECT_THAT(run_text(run),
+              HasSubstr("cost: stopped while it was worked out what each size can reach at best: "
+                        "none from 1 to 8 GPUs was searched\n"));
+  Json none{{"cluster", {{"name", "8 x h100-sxm"}, {"gpu", "h100-sxm"}, {"gpus", 8}}}};
+  add_run(run, none);
+  EXPECT_TRUE(none["cluster"]["gpus"].is_null()) << "no size was chosen";
+  EXPECT_TRUE(none["cluster"]["name"].is_null());
+  EXPECT_EQ(none["cluster"]["gpu"], "h100-sxm");
+  EXPECT_EQ(none["sizes"]["only_bounded"], true);
   run.pareto = ParetoFront{{}, true};
   EXPECT_EQ(pareto_text(run).find("nothing fits"), std::string::npos);
   EXPECT_THAT(pareto_svg(run, ""), HasSubstr("stopped before a plan was found"));

@@ -25,6 +25,8 @@ constexpr std::array kColumns{
     "plan.micro_batch",
     "plan.grad_accumulation",
     "plan.interleave",
+    "plan.first_layers",
+    "plan.last_layers",
     "plan.schedule",
     "plan.recompute",
     "plan.sequence_parallel",
@@ -42,6 +44,7 @@ constexpr std::array kColumns{
     "memory.usable_bytes",
     "memory.headroom_bytes",
     "run.gpus",
+    "run.precision",
     "run.objective",
     "run.value",
     "run.unit",
@@ -121,6 +124,7 @@ Json optional_json(const std::optional<double>& v) { return v ? Json(*v) : Json(
 Json run_json(const SweepRow& row) {
   const RunTotals totals = row.run.totals.value_or(RunTotals{});
   Json json{{"gpus", row.gpus},
+            {"precision", row.precision},
             {"objective", name(row.run.objective.kind)},
             {"value", nullptr},
             {"unit", nullptr},
@@ -196,11 +200,20 @@ std::string SweepLines::row_start(std::int64_t index) const {
   return fmt::format("{{\"item\":{},\"sweep\":\"{}\",\"feasible\":", index, digest);
 }
 
+std::string SweepLines::flags(const Json& item) const {
+  if (format == RowFormat::kJsonLines) {
+    const std::string object = one_line(item);
+    return object.size() > 2 ? "," + object.substr(1, object.size() - 2) : "";  // without its braces
+  }
+  std::string cells;
+  for (const std::string& key : keys) cells += "," + cell(at(item, key));
+  return cells;
+}
+
 std::string SweepLines::row(std::int64_t index, const Json& item, const SweepRow& row) const {
   const Json json = sweep_row_json(index, digest, item, row);
   if (format == RowFormat::kJsonLines) return one_line(json) + "\n";
-  std::string line = row_start(index) + cell(json["feasible"]) + "," + cell(json["in_time"]);
-  for (const std::string& key : keys) line += "," + cell(at(json, key));
+  std::string line = row_start(index) + cell(json["feasible"]) + "," + cell(json["in_time"]) + flags(item);
   for (const char* column : kColumns) line += "," + cell(at(json, column));
   return line + "\n";
 }
@@ -215,6 +228,14 @@ std::optional<RowFate> SweepLines::fate(std::int64_t index, std::string_view lin
     }
   }
   return std::nullopt;
+}
+
+bool SweepLines::asks(std::int64_t index, const Json& item, std::string_view line) const {
+  line.remove_prefix(row_start(index).size());
+  const std::string own = flags(item) + ",";
+  return std::any_of(kFates.begin(), kFates.end(), [&](const FateWords& words) {
+    return line.starts_with((format == RowFormat::kCsv ? words.csv : words.json) + own);
+  });
 }
 
 bool SweepLines::whole(std::string_view line) const {
@@ -243,7 +264,8 @@ void SweepSummary::count(RowFate fate) {
   ++(has_plan ? feasible : fate == RowFate::kNothingFits ? infeasible : errors);
 }
 
-Result<std::int64_t> kept_bytes(std::istream& file, const SweepLines& lines, SweepSummary& summary) {
+Result<std::int64_t> kept_bytes(std::istream& file, const SweepLines& lines,
+                                const std::function<Json(std::int64_t)>& item, SweepSummary& summary) {
   std::int64_t bytes = 0, index = lines.header().empty() ? 0 : -1;
   const auto other = [&](const std::string& what) {
     return Error{"other_sweep", "\"" + summary.out + "\": " + what, "--out",
@@ -264,6 +286,7 @@ Result<std::int64_t> kept_bytes(std::istream& file, const SweepLines& lines, Swe
       const auto fate = lines.fate(index, line);
       if (!fate) return other("there is no " + row + " where it should be");
       if (!lines.whole(line)) return other(row + " is damaged");
+      if (!lines.asks(index, item(index), line)) return other(row + " does not tell the flags of its item");
       summary.count(*fate);
       ++summary.kept;
     }

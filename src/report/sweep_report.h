@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <istream>
 #include <optional>
 #include <string>
@@ -40,8 +41,12 @@ struct SweepLines {
   std::string row(std::int64_t index, const Json& item, const SweepRow& row) const;
   /// What that item's row starts with, whatever it says.
   std::string row_start(std::int64_t index) const;
+  /// Its columns of the grid's flags, each with the comma before it.
+  std::string flags(const Json& item) const;
   /// Whether a row has all of its columns, or is JSON; what they hold is not looked at.
   bool whole(std::string_view line) const;
+  /// Whether that item's row has the item's flags.
+  bool asks(std::int64_t index, const Json& item, std::string_view line) const;
   /// Of a line without its end; nothing where it is not that item's row.
   std::optional<RowFate> fate(std::int64_t index, std::string_view line) const;
   /// Whether that item's row may have been cut short to this, or the header where `index` is -1.
@@ -66,8 +71,10 @@ struct SweepSummary {
 };
 
 /// How much of a file is this sweep's rows, whole and in order: its first `bytes`. Counts them in `summary`.
-/// Behind them there may be one row cut short, which is to be written again; anything else is an error.
-Result<std::int64_t> kept_bytes(std::istream& file, const SweepLines& lines, SweepSummary& summary);
+/// Behind them there may be one row cut short, which is to be written again; anything else is an error. What
+/// a row answers is taken as it is; what it asks must be what `item`, by its number, asks.
+Result<std::int64_t> kept_bytes(std::istream& file, const SweepLines& lines,
+                                const std::function<Json(std::int64_t)>& item, SweepSummary& summary);
 
 std::string sweep_text(const SweepSummary& summary);
 Json sweep_json(const SweepSummary& summary);

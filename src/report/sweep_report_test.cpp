@@ -33,6 +33,14 @@ struct ThreeRows {
   }
 };
 
+/// What `lines` keep of a file whose rows are of `items`.
+Result<std::int64_t> kept(const std::string& text, const SweepLines& lines, const std::vector<Json>& items,
+                          SweepSummary& summary) {
+  std::istringstream file(text);
+  return kept_bytes(
+      file, lines, [&](std::int64_t index) { return items[static_cast<std::size_t>(index)]; }, summary);
+}
+
 SweepSummary of_three() {
   SweepSummary summary;
   summary.items = 3;
@@ -111,19 +119,17 @@ TEST(SweepReport, WhatWasCutShortAnywhereIsKeptUpToItsLastWholeRow) {
     for (std::size_t length = 0; length <= three.file.size(); ++length) {
       const std::string cut = three.file.substr(0, length);
       const std::size_t end = cut.rfind('\n');
-      std::istringstream file(cut);
       SweepSummary summary = of_three();
-      const Result<std::int64_t> kept = kept_bytes(file, three.lines, summary);
-      ASSERT_TRUE(kept) << length << ": " << kept.error().message;
-      EXPECT_EQ(*kept, static_cast<std::int64_t>(end == std::string::npos ? 0 : end + 1)) << length;
+      const Result<std::int64_t> bytes = kept(cut, three.lines, three.items, summary);
+      ASSERT_TRUE(bytes) << length << ": " << bytes.error().message;
+      EXPECT_EQ(*bytes, static_cast<std::int64_t>(end == std::string::npos ? 0 : end + 1)) << length;
       const auto whole = std::count(cut.begin(), cut.end(), '\n');
       EXPECT_EQ(summary.kept, std::max<std::int64_t>(0, whole - (format == RowFormat::kCsv ? 1 : 0)))
           << length;
       EXPECT_EQ(summary.done(), summary.kept);
     }
-    std::istringstream file(three.file);
     SweepSummary summary = of_three();
-    ASSERT_TRUE(kept_bytes(file, three.lines, summary));
+    ASSERT_TRUE(kept(three.file, three.lines, three.items, summary));
     EXPECT_EQ(summary.feasible, 1);
     EXPECT_EQ(summary.infeasible, 1);
     EXPECT_EQ(summary.errors, 1);
@@ -134,11 +140,10 @@ TEST(SweepReport, WhatIsOfAnotherSweepIsRefused) {
   for (const RowFormat format : {RowFormat::kJsonLines, RowFormat::kCsv}) {
     const ThreeRows three(format);
     const auto refused = [&](const std::string& text) {
-      std::istringstream file(text);
       SweepSummary summary = of_three();
-      const Result<std::int64_t> kept = kept_bytes(file, three.lines, summary);
-      EXPECT_FALSE(kept) << text;
-      return kept ? "" : kept.error().code;
+      const Result<std::int64_t> bytes = kept(text, three.lines, three.items, summary);
+      EXPECT_FALSE(bytes) << text;
+      return bytes ? "" : bytes.error().code;
     };
     std::string other = three.file;
     other.replace(other.find(kDigest), 1, "f");
@@ -154,12 +159,38 @@ TEST(SweepReport, WhatIsOfAnotherSweepIsRefused) {
   }
 }
 
+TEST(SweepReport, RowsThatAskSomethingElseAreRefusedByTheirNumber) {
+  for (const RowFormat format : {RowFormat::kJsonLines, RowFormat::kCsv}) {
+    const ThreeRows three(format);
+    for (const auto& [before, after] : {std::pair<std::string, std::string>{"llama3-70b", "llama3-8b"},
+                                        {format == RowFormat::kCsv ? "70b,1," : "\"gpus\":1,",
+                                         format == RowFormat::kCsv ? "70b,7," : "\"gpus\":7,"}}) {
+      std::string other = three.file;
+      other.replace(other.find(before), before.size(), after);
+      SweepSummary summary = of_three();
+      const Result<std::int64_t> bytes = kept(other, three.lines, three.items, summary);
+      ASSERT_FALSE(bytes) << before;
+      EXPECT_EQ(bytes.error().message, "\"rows\": row 1 of this sweep does not tell the flags of its item");
+    }
+  }
+}
+
+TEST(SweepReport, SaysWhichPrecisionWasChosen) {
+  const Json item = Json::parse(R"({"preset": "llama3-8b", "gpu": "h100-sxm", "gpus": 8, "global-batch": 64,
+                                    "precision": "bf16,fp8", "forbid": "cp,recompute"})");
+  const SweepRow row = sweep_row(item_question(item, catalog()), catalog().evidence);
+  const Json json = sweep_row_json(0, kDigest, item, row);
+  EXPECT_EQ(json["precision"], "bf16,fp8") << "what was asked";
+  EXPECT_EQ(json["run"]["precision"], "fp8") << "what was chosen";
+}
+
 /// Of each size the plan, of several sizes the one that was chosen; in time, late, no deadline.
 TEST(SweepReport, SaysWhatTheRunTakesAndWhetherItIsInTime) {
   for (const RowFormat format : {RowFormat::kJsonLines, RowFormat::kCsv}) {
     const SweepLines lines{format, kDigest, {"gpus", "deadline"}};
     std::string file = lines.header();
     std::vector<SweepRow> rows;
+    std::vector<Json> items;
     for (const char* deadline : {R"("300d")", R"("9d")", "null"}) {
       const Json item = Json::parse(R"({"gpus": "8:16:8", "deadline": )" + std::string(deadline) + "}");
       Json all = Json::parse(
@@ -167,13 +198,13 @@ TEST(SweepReport, SaysWhatTheRunTakesAndWhetherItIsInTime) {
       all.update(item);
       rows.push_back(sweep_row(item_question(all, catalog()), catalog().evidence));
       file += lines.row(static_cast<std::int64_t>(rows.size()) - 1, item, rows.back());
+      items.push_back(item);
     }
     EXPECT_EQ(fate_of(rows[0]), RowFate::kFits);
     EXPECT_EQ(fate_of(rows[1]), RowFate::kLate);
     EXPECT_EQ(fate_of(rows[2]), RowFate::kFits);
-    std::istringstream stream(file);
     SweepSummary summary = of_three();
-    ASSERT_TRUE(kept_bytes(stream, lines, summary));
+    ASSERT_TRUE(kept(file, lines, items, summary));
     EXPECT_EQ(summary.feasible, 3);
     EXPECT_EQ(summary.late, 1);
     EXPECT_FALSE(summary.yes());

@@ -22,7 +22,7 @@ bool has_others(const std::vector<Pipeline>& pipelines) {
 std::int64_t in_part(const Plan& plan, const Dealing& dealing, std::int64_t n) {
   if (plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe) return 0;
   return (plan.interleave - 1) * std::min<std::int64_t>(n, dealing.between) +
-         std::min<std::int64_t>(n, dealing.largest);
+         std::min(n, rank_layers(plan, dealing).beside);
 }
 
 }  // namespace

@@ -70,10 +70,11 @@ class SizeScan {
     if (objective_.deadline && objective_.budget)
       in_time_ = objective_.deadline->raw() * d(largest.workload.sequence) / objective_.budget->raw();
     bound(legal);
+    found_.only_bounded = stopped(options_.watch);
     search_candidates();
-    if (!found_.best && !legal.empty()) found_.gpus = legal.back();
     census.left = census.sizes - census.illegal - census.excluded - census.searched;
     found_.stopped = census.left > 0;
+    if (!found_.best && !found_.stopped && !legal.empty()) found_.gpus = legal.back();
     return found_;
   }
 

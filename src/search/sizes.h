@@ -31,11 +31,14 @@ struct SizeCensus {
 };
 
 struct SizeSearch {
-  std::int64_t gpus = 0;  // of the best; where there is none, the largest size with a legal plan, else 0
+  /// Of the best; where nothing fits, the largest size with a legal plan; 0 where there is none, and where
+  /// the search was stopped before a plan was found.
+  std::int64_t gpus = 0;
   std::optional<Estimate> best;  // on that size
   std::size_t question = 0;      // of those that were asked, the one it is of
   bool in_time = true;           // false: no size meets the deadline, and the best is the fastest
   bool stopped = false;          // before its end: what it holds is of the sizes that were looked at
+  bool only_bounded = false;     // it was stopped before the first size was searched
   SizeCensus census;
 };
 

@@ -92,7 +92,12 @@ TEST(PlanText, FieldsAndCanonicalTextMustAgree) {
       R"({"dp":2,"tp":8,"zero_stage":1,"micro_batch":2,"canonical":"dp2·tp4·z1·mb2"})", "x.json");
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().code, "conflict");
-  // Only the text says how layers are dealt.
+  const auto ends = read_plan_document(
+      R"({"dp":2,"pp":4,"zero_stage":1,"micro_batch":2,"grad_accumulation":8,"first_layers":4,
+          "canonical":"dp2·pp4·z1·mb2·ga8·first3"})",
+      "x.json");
+  ASSERT_FALSE(ends);
+  EXPECT_EQ(ends.error().code, "conflict");
   const auto dealt = read_plan_document(R"({"canonical":"dp2·pp4·z1·mb2·ga8·first3·last4"})", "x.json");
   ASSERT_TRUE(dealt);
   EXPECT_EQ(dealt->first_layers, 3);

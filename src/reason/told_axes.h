@@ -1,0 +1,20 @@
+// Where an error about a plan that cannot be points: the flags that told the axes in question.
+//
+//   illegal_axes(*why_illegal(question, question.fixed), asked.told).where   // "--fix tp, --min pp"
+//
+// Not here: which rule is broken (graph/space.h), why no plan agrees with what is told (answer.h).
+#pragma once
+
+#include <vector>
+
+#include "catalog/plan_question.h"
+#include "catalog/result.h"
+#include "reason/answer.h"
+
+namespace shardplan {
+
+/// illegal_plan() with flags: of what the broken rule is about, else all of them; the rule where none is
+/// told.
+Error illegal_axes(const Violation& violation, const std::vector<ToldAxis>& told);
+
+}  // namespace shardplan

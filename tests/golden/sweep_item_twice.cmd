@@ -1,0 +1,1 @@
+shardplan sweep tests/data/sweep/item_twice.json
