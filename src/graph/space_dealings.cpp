@@ -91,9 +91,10 @@ std::vector<Dealing> Space::ways_to_deal(std::int64_t chunks, bool even, bool un
 /// Who tells how many layers an end has is answered in it, whatever else is searched.
 std::vector<Dealing> Space::told_ways(std::int64_t chunks, bool even, const FixedAxes& fixed) const {
   const bool told = fixed.told(Degree::kFirstLayers) || fixed.told(Degree::kLastLayers);
-  const bool searched =
-      question_.framework.engine.uneven_ends && (question_.whole_space || fixed.bounds_ends());
-  std::vector<Dealing> ways = ways_to_deal(chunks, even, told || searched);
+  const bool can = question_.framework.engine.uneven_ends.has_value();
+  std::vector<Dealing> ways = can && question_.whole_space
+                                  ? (even ? dealings_ : uneven_)[static_cast<std::size_t>(chunks)].all
+                                  : ways_to_deal(chunks, even, told || (can && fixed.bounds_ends()));
   std::erase_if(ways, [&](const Dealing& d) {
     const std::int64_t first = d.even() ? even_share(layers_, chunks, 0).count() : d.first;
     const std::int64_t last = d.even() ? even_share(layers_, chunks, chunks - 1).count() : d.last;
