@@ -161,7 +161,7 @@ class MemoryFigure {
     std::vector<std::string> head{"stage"};
     std::string alignment = "l";
     for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
-      if (used_[i]) head.push_back(words(static_cast<MemoryTerm>(i)));
+      if (used_[i]) head.emplace_back(words(static_cast<MemoryTerm>(i)));
     }
     head.insert(head.end(), {"total", "of usable"});
     alignment.append(head.size() - 1, 'r');
@@ -181,8 +181,8 @@ class MemoryFigure {
       cells.push_back(fullest ? cards_.number(roots_, name(static_cast<MemoryTerm>(i)), value)
                               : Markup(value));
     }
-    cells.push_back(format(m.total()));
-    cells.push_back(format_percent((m.total() / stages_.usable).raw()));
+    cells.emplace_back(format(m.total()));
+    cells.emplace_back(format_percent((m.total() / stages_.usable).raw()));
     return cells;
   }
 

@@ -54,9 +54,9 @@ std::vector<std::string> tight_sentences(const Answer& a) {
   std::vector<std::string> lines{"tight: " + memory_band_words(*a.memory_band, memory.worst().total()) +
                                  ", of " + usable};
   if (a.clear_left) {
-    lines.push_back("stopped before a plan was found that fits at the far end of that band");
+    lines.emplace_back("stopped before a plan was found that fits at the far end of that band");
   } else if (!a.best_clear) {
-    lines.push_back("no plan fits at the far end of that band");
+    lines.emplace_back("no plan fits at the far end of that band");
   } else {
     const Estimate& clear = *a.best_clear;
     lines.push_back("clearly fits: " + canonical(clear.plan) + ", " + format(clear.step) + " a step (+" +
