@@ -80,11 +80,6 @@ class Inputs {
   const Question& question_;
 };
 
-std::string tier_name(const Cluster& cluster, std::size_t tier) {
-  if (tier == 0) return "intra_node";
-  return tier + 1 == cluster.tiers.size() ? "inter_node" : cluster.tiers[tier].name;
-}
-
 void add_cluster(const Cluster& cluster, Inputs& inputs) {
   for (std::size_t i = 0; i < cluster.tiers.size(); ++i) {
     const std::string tier = tier_name(cluster, i);
@@ -164,6 +159,11 @@ void add_workload(const Question& question, const Plan& plan, Inputs& inputs) {
 }
 
 }  // namespace
+
+std::string tier_name(const Cluster& cluster, std::size_t tier) {
+  if (tier == 0) return "intra_node";
+  return tier + 1 == cluster.tiers.size() ? "inter_node" : cluster.tiers[tier].name;
+}
 
 std::vector<Input> time_inputs(const Question& question, const Plan& plan) {
   Inputs inputs(question);

@@ -7,6 +7,7 @@
 // the tiles of a kernel, the shape of the model. Not here: what a change of it does (sensitivity.h).
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -28,6 +29,9 @@ struct Input {
   double least = 0, most = std::numeric_limits<double>::infinity(), step = 0;
   std::optional<Spread> spread;  // how far off its source says it may be
 };
+
+/// A tier as inputs are named: "intra_node", "inter_node", between them its own name.
+std::string tier_name(const Cluster& cluster, std::size_t tier);
 
 /// Those that are not 0.
 std::vector<Input> time_inputs(const Question& question, const Plan& plan);

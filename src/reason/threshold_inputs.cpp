@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "reason/inputs.h"
+
 namespace shardplan {
 namespace {
 
@@ -68,18 +70,13 @@ ThresholdInput layers(const Question& q, bool fits) {
   return input;
 }
 
-std::string tier_words(const Cluster& cluster, std::size_t tier) {
-  if (tier == 0) return "intra_node";
-  return tier + 1 == cluster.tiers.size() ? "inter_node" : cluster.tiers[tier].name;
-}
-
 /// Of each tier that the GPUs reach over.
 void add_tiers(const Cluster& cluster, std::vector<ThresholdInput>& inputs) {
   for (std::size_t i = 0; i < cluster.tiers.size(); ++i) {
     const Tier& tier = cluster.tiers[i];
     const std::int64_t inside = i == 0 ? 1 : cluster.tiers[i - 1].size;
     if (cluster.gpus <= inside) continue;
-    inputs.push_back({.name = "bandwidth_" + tier_words(cluster, i),
+    inputs.push_back({.name = "bandwidth_" + tier_name(cluster, i),
                       .unit = "bytes/s",
                       .current = tier.bandwidth.value.raw(),
                       .set = [i](Question& other, double v) {
@@ -88,7 +85,7 @@ void add_tiers(const Cluster& cluster, std::vector<ThresholdInput>& inputs) {
                       }});
     // The tables of a library hold the latencies of its own algorithms.
     if (cluster.collectives || tier.latency.value <= seconds(0)) continue;
-    inputs.push_back({.name = "latency_" + tier_words(cluster, i),
+    inputs.push_back({.name = "latency_" + tier_name(cluster, i),
                       .unit = "s",
                       .current = tier.latency.value.raw(),
                       .set = [i](Question& other, double v) {
