@@ -218,6 +218,10 @@ class Estimator {
   Bytes<N> unsharded_start(const Plan& plan, int stage) const;
   template <class N>
   Bytes<N> live_activations(const Plan& plan, int stage, const LayerBytes<N>& layers) const;
+  template <class N, class Visit>
+  void each_live_chunk(const Plan& plan, int stage, const Visit& visit) const;
+  /// Layers of each kind that are on the stage, each as often as micro-batches have it alive.
+  void live_layers(const Plan& plan, int stage, std::vector<double>& layers) const;
   /// An element of what a matrix product keeps of its input; the head's products are never quantized.
   template <class N>
   Bytes<N> product_input(bool in_layer) const;

@@ -358,27 +358,50 @@ Ratio<N> Estimator::chunks_alive(const Plan& plan, int stage, int piece) const {
                      : call<InFlight>(InFlight::In<N>{stages, rank, pieces, group, micro_batches});
 }
 
-template <class N>
-Bytes<N> Estimator::live_activations(const Plan& plan, int stage, const LayerBytes<N>& layers) const {
+/// visit(micro-batches, chunk) for the chunks of the rank whose activations are alive.
+template <class N, class Visit>
+void Estimator::each_live_chunk(const Plan& plan, int stage, const Visit& visit) const {
   if (plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe) {
-    return chunks_alive<N>(plan, stage, 0) * chunk_bytes<N>(plan, rank_chunk(plan, stage, 0), layers) +
-           chunks_alive<N>(plan, stage, 1) * chunk_bytes<N>(plan, rank_chunk(plan, stage, 1), layers);
+    for (const int piece : {0, 1}) visit(chunks_alive<N>(plan, stage, piece), rank_chunk(plan, stage, piece));
+    return;
   }
   const Ratio<N> chunks = chunks_alive<N>(plan, stage, -1);
   const bool even = kinds_.kinds.size() == 1 &&
                     equal_chunks(static_cast<std::int64_t>(question_.model.layers.size()), plan);
-  if (even || plan.interleave == 1) return chunks * chunk_bytes<N>(plan, stage, layers);
+  if (even || plan.interleave == 1) {
+    visit(chunks, std::int64_t{stage});
+    return;
+  }
   // Interleaved and uneven: chunks are alive in schedule order, a group of micro-batches of one chunk after
   // the other.
-  Bytes<N> sum{};
   double left = value_of(chunks);
   for (std::int64_t i = 0; left > 0; ++i) {
     const double alive = std::min(left, d(micro_batch_group(plan)));
-    sum += leaf<N>("micro-batches of the chunk", alive, "schedule") *
-           chunk_bytes<N>(plan, stage + (i % plan.interleave) * plan.pp, layers);
+    visit(leaf<N>("micro-batches of the chunk", alive, "schedule"), stage + (i % plan.interleave) * plan.pp);
     left -= alive;
   }
+}
+
+template <class N>
+Bytes<N> Estimator::live_activations(const Plan& plan, int stage, const LayerBytes<N>& layers) const {
+  Bytes<N> sum{};
+  bool any = false;
+  each_live_chunk<N>(plan, stage, [&](const Ratio<N>& alive, std::int64_t chunk) {
+    const Bytes<N> part = alive * chunk_bytes<N>(plan, chunk, layers);
+    sum = any ? sum + part : part;
+    any = true;
+  });
   return sum;
+}
+
+void Estimator::live_layers(const Plan& plan, int stage, std::vector<double>& layers) const {
+  const auto all = static_cast<std::int64_t>(question_.model.layers.size());
+  layers.assign(kinds_.kinds.size(), 0);
+  each_live_chunk<double>(plan, stage, [&](const Ratio<>& alive, std::int64_t chunk) {
+    const LayerRange range = chunk_layers(all, plan, chunk);
+    for (std::size_t k = 0; k < layers.size(); ++k)
+      layers[k] += alive.raw() * d(kinds_.count(k, range.first, range.last));
+  });
 }
 
 #define SHARDPLAN_INSTANTIATE(N)                                                                            \

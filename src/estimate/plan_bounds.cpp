@@ -8,7 +8,6 @@
 #include "estimate/plan_cache.h"
 
 namespace shardplan {
-
 void PlanEvaluator::turn_to_layout(const Plan& layout, const std::vector<Plan>& states) {
   parts_->turn_layout(layout, states);
 }
@@ -76,14 +75,16 @@ Seconds<> PlanEvaluator::least_step(const Plan& plan, std::size_t state) {
   const Seconds<> step = least_step(plan);
   const auto& stages = parts_->stages.part.times;
   const Plan whole = with_state(plan, parts_->layout.states[state]);
-  return step +
-         seconds(parts_->replicas_time(whole, parts_->traffic_of(whole), stages.forward, stages.backward));
+  parts_->turn_counts();
+  const auto& sent =
+      parts_->traffic_of({with_state(parts_->least_sent.plan, whole), parts_->least_sent.load});
+  return step + seconds(parts_->replicas_time(whole, sent, stages.forward, stages.backward));
 }
 
 Seconds<> PlanEvaluator::least_replicas(const Plan& plan) {
   parts_->turn_to(plan);
   parts_->turn_counts();
-  return parts_->least_replicas_of(plan, parts_->heaviest);
+  return parts_->least_replicas_of(plan, parts_->least_sent);
 }
 
 Seconds<> PlanEvaluator::least_replicas_of_dealings(const Plan& plan) {
@@ -274,10 +275,8 @@ Seconds<> PlanEvaluator::Parts::least_replicas_of(const Plan& asked, TrafficKey 
   }
   double least = std::numeric_limits<double>::infinity();
   for (const Plan& state : layout.states) {
-    const TrafficKey own{with_state(of_traffic, state), key.load};
-    Traffic& sent = traffics.at(own);
-    if (sent.turns_to(own)) sent.part = estimator.replica_traffic<double>(own.plan, own.load);
-    least = std::min(least, replicas_time(with_state(asked, state), sent.part, forward, backward));
+    const auto& sent = traffic_of({with_state(of_traffic, state), key.load});
+    least = std::min(least, replicas_time(with_state(asked, state), sent, forward, backward));
   }
   slot.part = least;
   return seconds(least);

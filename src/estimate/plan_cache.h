@@ -225,11 +225,11 @@ struct PlanEvaluator::Parts {
   Table<Estimator::ReplicaTraffic<double>, kStates, TrafficKey> traffics;
   Table<double, kTraffic, TrafficKey> least_replicas;
   Last<std::vector<Counts>> counts;
-  bool counted = false;                         // for the plan's stages
-  std::vector<OfState> of_states;               // of plans with these counts
-  std::size_t last_state = 0;                   // of them
-  TrafficKey heaviest;                          // of the plan with these counts, in no state
-  Estimator::LayerBytes<double> one_of_a_kind;  // scratch
+  bool counted = false;            // for the plan's stages
+  std::vector<OfState> of_states;  // of plans with these counts
+  std::size_t last_state = 0;      // of them
+  TrafficKey heaviest;             // of the plan with these counts, in no state
+  TrafficKey least_sent;           // the same with a load rounded down, for bounds
   Layout layout;
   TimeBreakdown<> data;                 // scratch
   Last<std::vector<double>> in_flight;  // by stage
@@ -300,7 +300,12 @@ struct PlanEvaluator::Parts {
     const Plan key = timed_layer_key(estimator.question_.cluster, asked);
     auto& slot = layer_times.at(key);
     if (slot.turns_to(key)) {
-      slot.part = layer_kernels_of(asked);
+      // Without the axes, which the groups fill.
+      const Estimator::LayerTimes<double>& kernels = layer_kernels_of(asked);
+      slot.part.kinds = kernels.kinds;
+      slot.part.head_forward = kernels.head_forward;
+      slot.part.head_backward = kernels.head_backward;
+      slot.part.head_weight = kernels.head_weight;
       estimator.add_layer_groups<double>(asked, slot.part);
     }
     return slot.part;
@@ -313,18 +318,10 @@ struct PlanEvaluator::Parts {
     if (!counts.turns_to(key)) return;
     of_states.clear();
     counts.part.resize(shape->stages.size());
-    Plan kept = plan;
-    kept.recompute = Recompute::kNone;
     for (std::size_t i = 0; i < shape->stages.size(); ++i) {
       const int stage = shape->stages[i];
       Counts& own = counts.part[i];
-      own.alive.clear();
-      one_of_a_kind.kinds.assign(estimator.kinds_.kinds.size(), {});
-      for (auto& kind : one_of_a_kind.kinds) {
-        kind.kept = bytes(1);
-        own.alive.push_back(estimator.live_activations<double>(kept, stage, one_of_a_kind).raw());
-        kind.kept = bytes(0);
-      }
+      estimator.live_layers(plan, stage, own.alive);
       const Estimator::StageLoad load = estimator.stage_load(plan, stage);
       if (i == 0 || load.heavier_than(heaviest.load)) heaviest.load = load;
       own.dense = load.trained_dense;
@@ -338,14 +335,19 @@ struct PlanEvaluator::Parts {
     heaviest.plan.interleave = 1;
     heaviest.plan.first_layers = heaviest.plan.last_layers = Plan::kEven;
     if (plan.schedule != Schedule::kDualPipe) heaviest.plan.schedule = Schedule::k1F1B;
+    least_sent = {heaviest.plan, heaviest.load.rounded_down()};
   }
   const Estimator::ReplicaTraffic<double>& traffic_of(const Plan& whole) {
     OfState& own = of_state(whole);
     if (own.traffic.stays()) return own.traffic.slot->part;
     const TrafficKey key{with_state(heaviest.plan, whole), heaviest.load};
+    const auto& sent = traffic_of(key);
+    own.traffic.hold(traffics.at(key));
+    return sent;
+  }
+  const Estimator::ReplicaTraffic<double>& traffic_of(const TrafficKey& key) {
     Traffic& slot = traffics.at(key);
-    if (slot.turns_to(key)) slot.part = estimator.replica_traffic<double>(whole, key.load);
-    own.traffic.hold(slot);
+    if (slot.turns_to(key)) slot.part = estimator.replica_traffic<double>(key.plan, key.load);
     return slot.part;
   }
   /// What the step of a state takes beyond that of its stages, at the least.

@@ -13,6 +13,7 @@
 // makes them for one plan; PlanEvaluator (plan_evaluator.h) keeps them from plan to plan.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "estimate/layer_time.h"
@@ -53,6 +54,16 @@ struct Estimator::StageLoad {
     return own != its ? own > its : dense + expert > other.dense + other.expert;
   }
   bool operator==(const StageLoad&) const = default;
+  /// A little less: loads that are nearly the same share a bound of what they send.
+  StageLoad rounded_down() const {
+    const auto down = [](double parameters) {
+      constexpr int kDigits = 4;  // binary ones that are kept
+      int exponent = 0;
+      const double digits = std::frexp(parameters, &exponent);
+      return std::ldexp(std::floor(std::ldexp(digits, kDigits)), exponent - kDigits);
+    };
+    return {0, down(dense), down(expert), down(trained_dense), down(trained_expert)};
+  }
 };
 
 /// What a step sends between replicas, and what the optimizer does.

@@ -160,10 +160,13 @@ bool Space::batch_allows(const Plan& p) const {
   return batch == 0 || p.sequences() == batch;
 }
 
-bool Space::state_allowed(const Plan& p) const {
+/// Of the shard group only whether it may have one.
+bool Space::stage_allowed(const Plan& p) const {
   return question_.framework.zero[static_cast<std::size_t>(p.zero_stage)].allowed &&
-         (p.zero_stage == 0 || p.replicas() > 1) && shard_group_allowed(p) && offload_allowed(p);
+         (p.zero_stage == 0 ? p.shard_group == 0 : p.replicas() > 1) && offload_allowed(p);
 }
+
+bool Space::state_allowed(const Plan& p) const { return stage_allowed(p) && shard_group_allowed(p); }
 
 std::optional<Constraint> Space::layout_breaks(const Plan& p) const {
   if (p.gpus() != question_.cluster.gpus) return Constraint::kGpuCount;
@@ -194,11 +197,10 @@ std::optional<Constraint> Space::first_broken(const Plan& p) const {
   return std::nullopt;
 }
 
-bool Space::shard_group_allowed(const Plan& p) const {
+bool Space::shard_group_allowed(const Plan& p) {
   if (p.shard_group == 0) return true;
-  return p.zero_stage > 0 && divides(p.shard_group, p.replicas()) &&
-         cuts_rows_evenly(dense_replicas(p), p.shard_group) && expert_copies(p) % expert_shards(p) == 0 &&
-         cuts_rows_evenly(expert_replicas(p), expert_shards(p));
+  return divides(p.shard_group, p.replicas()) && cuts_rows_evenly(dense_replicas(p), p.shard_group) &&
+         expert_copies(p) % expert_shards(p) == 0 && cuts_rows_evenly(expert_replicas(p), expert_shards(p));
 }
 
 /// Of a dense model Megatron takes each MLP for an expert that is split by tensor parallelism.
@@ -230,12 +232,10 @@ bool Space::offload_allowed(const Plan& p) const {
   return !parameters || (host->parameters && optimizer && (p.zero_stage == 3 || whole));
 }
 
+/// Those that some micro-batch can have.
 std::vector<Pipeline> Space::pipelines_of(const Plan& layout, const FixedAxes& fixed,
-                                          std::int64_t micro_batches, std::int32_t micro_batch,
                                           ToldDealings* told) const {
   Plan p = layout;
-  p.micro_batch = micro_batch;
-  p.grad_accumulation = static_cast<std::int32_t>(micro_batches);
   std::vector<std::int32_t> all(p.pp > 1 ? static_cast<std::size_t>(layers_ / p.pp) : 1);
   std::iota(all.begin(), all.end(), 1);
   const auto interleaves = choices(fixed.interleave, std::move(all));
@@ -265,8 +265,13 @@ std::vector<Plan> Space::states_of(const Plan& layout, const FixedAxes& fixed) c
     for (const auto group : narrow(divisors(replicas)))
       if (group > 1 && group < replicas) groups.push_back(group);
   }
+  groups = choices(fixed.shard_group, std::move(groups));
   std::vector<Plan> found;
   Plan p = layout;
+  std::erase_if(groups, [&](std::int32_t group) {
+    p.shard_group = group;
+    return !shard_group_allowed(p);
+  });
   std::vector<std::uint8_t> offloads{0};
   // What a host has no known room for is for who asks for it.
   if (question_.cluster.host_memory && question_.cluster.device.pcie_bandwidth) {
@@ -275,13 +280,13 @@ std::vector<Plan> Space::states_of(const Plan& layout, const FixedAxes& fixed) c
   for (const auto stage : choices(fixed.zero_stage, std::vector<std::int8_t>{0, 1, 2, 3})) {
     if (!fixed.bounds_of(Degree::kZero).hold(stage)) continue;
     p.zero_stage = stage;
-    for (const auto group : choices(fixed.shard_group, groups)) {
+    for (const auto group : groups) {
       if (group > 0 && !fixed.shard_group && stage < question_.framework.engine.shard_groups_from) continue;
       p.shard_group = group;
       if (!fixed.bounds_of(Degree::kShardGroup).hold(degree_of(p, Degree::kShardGroup))) continue;
       for (const auto offload : choices(fixed.offload, offloads)) {
         p.offload = offload;
-        if (state_allowed(p)) found.push_back(p);
+        if (stage_allowed(p)) found.push_back(p);
       }
     }
   }
@@ -303,13 +308,19 @@ LayoutPlans Space::plans_of(const Plan& layout, const FixedAxes& fixed) const {
   if (plans.states.empty() || layout_breaks(layout)) return plans;
   const auto told = fixed.tells_ends() ? std::make_shared<ToldDealings>() : nullptr;
   plans.told = told;
+  const std::vector<Pipeline> pipelines = pipelines_of(layout, fixed, told.get());
   const std::int64_t own = batch / layout.dp;
   for (const auto micro_batch :
        choices(fixed.micro_batch, open ? std::vector<std::int32_t>{1} : narrow(divisors(own)))) {
     if (micro_batch < 1 || own % micro_batch != 0) continue;
     if (!fixed.bounds_of(Degree::kMicroBatch).hold(micro_batch)) continue;
-    auto pipelines = pipelines_of(layout, fixed, own / micro_batch, micro_batch, told.get());
-    if (!pipelines.empty()) plans.pipelines.push_back(std::move(pipelines));
+    std::vector<Pipeline> own_pipelines;
+    for (Pipeline pipeline : pipelines) {
+      pipeline.plan.micro_batch = micro_batch;
+      pipeline.plan.grad_accumulation = static_cast<std::int32_t>(own / micro_batch);
+      if (batch_allows(pipeline.plan) && schedule_allows(pipeline.plan)) own_pipelines.push_back(pipeline);
+    }
+    if (!own_pipelines.empty()) plans.pipelines.push_back(std::move(own_pipelines));
   }
   plans.recomputes = choices(fixed.recompute, recomputes_);
   plans.layers_in_part = !fixed.recompute && question_.framework.engine.recomputed_layers;

@@ -152,15 +152,15 @@ class Space {
   bool experts_allow(const Plan& p) const;
   bool batch_allows(const Plan& p) const;
   bool state_allowed(const Plan& p) const;
-  bool shard_group_allowed(const Plan& plan) const;
+  bool stage_allowed(const Plan& p) const;
+  static bool shard_group_allowed(const Plan& plan);
   bool rank_order_allowed(const Plan& plan) const;
   /// Where the order has the pipeline inside, experts have as many replicas as all else.
   bool same_replicas(const Plan& plan) const;
   void add_orders(const Plan& layout, const FixedAxes& fixed, std::vector<Plan>& layouts) const;
   /// The framework can keep in the host's memory what is to be kept there.
   bool offload_allowed(const Plan& plan) const;
-  std::vector<Pipeline> pipelines_of(const Plan& layout, const FixedAxes& fixed, std::int64_t micro_batches,
-                                     std::int32_t micro_batch, ToldDealings* told) const;
+  std::vector<Pipeline> pipelines_of(const Plan& layout, const FixedAxes& fixed, ToldDealings* told) const;
   void list_recomputes();
   void list_dealings();
   /// All ways to deal, the even one where it may be; those that `fixed` leaves of them.

@@ -119,7 +119,7 @@ void Space::list_dealings() {
 
 const Dealings* Space::dealings_of(const Plan& plan, const FixedAxes& fixed, ToldDealings* told) const {
   const std::int64_t chunks = all_chunks(plan);
-  const bool even = !pipeline_breaks(plan);
+  const bool even = layers_allow(plan);
   const Dealings* dealings = nullptr;
   if (told != nullptr) {
     auto at = told->find({chunks, even});
@@ -130,7 +130,7 @@ const Dealings* Space::dealings_of(const Plan& plan, const FixedAxes& fixed, Tol
     dealings = &(even ? dealings_ : uneven_)[static_cast<std::size_t>(chunks)];
   }
   if (dealings->all.empty()) return nullptr;
-  return even || !pipeline_breaks(dealt(plan, dealings->all.front())) ? dealings : nullptr;
+  return even || layers_allow(dealt(plan, dealings->all.front())) ? dealings : nullptr;
 }
 
 }  // namespace shardplan

@@ -1,7 +1,6 @@
 #include "search/layout_judge.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 namespace shardplan {
@@ -23,6 +22,15 @@ std::int64_t in_part(const Plan& plan, const Dealing& dealing, std::int64_t n) {
   if (plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe) return 0;
   return (plan.interleave - 1) * std::min<std::int64_t>(n, dealing.between) +
          std::min(n, rank_layers(plan, dealing).beside);
+}
+
+/// Layers that are run again where the first n of each chunk are, at the most.
+double in_all_parts(const Plan& plan, const Dealing& dealing, std::int64_t n) {
+  const std::int64_t chunks = all_chunks(plan);
+  if (dealing.even()) return static_cast<double>(chunks * n);
+  const std::int64_t between = (chunks - 2) * std::min<std::int64_t>(n, dealing.between);
+  return static_cast<double>(between + std::min<std::int64_t>(n, dealing.first) +
+                             std::min<std::int64_t>(n, dealing.last));
 }
 
 }  // namespace
@@ -306,25 +314,19 @@ void Judge::each_dealing(const LayoutPlans& plans, MicroBatch& of, const Pipelin
     census.slower += (static_cast<std::int64_t>(left_.again.size()) + by_layer) * states;
     return;
   }
-  std::optional<Seconds<>> replicas;  // of this dealing
-  const auto of_dealing = [&] {
-    if (!replicas) replicas = judge_->least_replicas(plan);
-    return *replicas;
-  };
   for (Again* again : left_.again) {
     plan.recompute = again->recompute;
     const Seconds<> least = std::max(again->least, least_of_ranks(plan, dealing, *again));
-    const bool slow = too_slow(plan, least, of.replicas);
-    if (!slow && too_large(judge_->least_memory_of_layers(plan))) {
-      census.larger += states;
-    } else if (slow || too_slow(plan, least, of_dealing())) {
+    if (too_slow(plan, least, of.replicas)) {
       census.slower += states;
+    } else if (too_large(judge_->least_memory_of_layers(plan))) {
+      census.larger += states;
     } else {
-      each_state(plans, plan, of_dealing());
+      each_state(plans, plan, of.replicas);
     }
   }
   if (left_.parts) each_part(plans, of, plan, dealing);
-  if (left_.groups) each_group(plans, plan, dealing, of_dealing());
+  if (left_.groups) each_group(plans, plan, dealing, of.replicas);
 }
 
 /// Plans that run all layers again and keep one input for several: as slow as one that keeps each.
@@ -346,22 +348,21 @@ void Judge::each_group(const LayoutPlans& plans, Plan plan, const Dealing& deali
 void Judge::each_part(const LayoutPlans& plans, const MicroBatch& of, Plan plan, const Dealing& dealing) {
   const auto states = static_cast<std::int64_t>(plans.states.size());
   const std::int32_t most = plans.most_in_part(dealing);
-  const auto chunks = static_cast<double>(all_chunks(plan));
   // No more than these are too small a part, whatever they hold.
-  std::int32_t small = std::min(most, static_cast<std::int32_t>(std::ceil(left_.layers_again / chunks)) - 1);
-  small = std::max(small, 0);
+  std::int32_t small = 0;
+  while (small < most && in_all_parts(plan, dealing, small + 1) * kRounding < left_.layers_again) ++small;
   const std::int64_t fullest = rank_layers(plan, dealing).fullest;
   const double kept = of.kept.layers[static_cast<std::size_t>(fullest)];
-  const auto slow = [&](std::int32_t n, Seconds<> replicas) {
+  const auto slow = [&](std::int32_t n) {
     const double again = of.layer_again.raw() * static_cast<double>(in_part(plan, dealing, n));
-    return too_slow(plan, seconds((kept + again) * passes(plan)), replicas);
+    return too_slow(plan, seconds((kept + again) * passes(plan)), of.replicas);
   };
   const auto excluded = [&](std::int32_t n) {
     plan.recompute = Recompute::block(n);
     return too_large(judge_->least_memory_of_part(plan));
   };
   std::int32_t last = small;
-  while (last < most && !slow(last + 1, of.replicas)) ++last;
+  while (last < most && !slow(last + 1)) ++last;
   census.slower += (most - last) * states;
   census.larger += small * states;
   if (last == small) return;
@@ -369,11 +370,6 @@ void Judge::each_part(const LayoutPlans& plans, const MicroBatch& of, Plan plan,
     census.larger += (last - small) * states;
     return;
   }
-  const Seconds<> replicas = judge_->least_replicas(plan);
-  const std::int32_t enough = last;  // layers with which memory may do
-  while (last > small && slow(last, replicas)) --last;
-  census.slower += (enough - last) * states;
-  if (last == small) return;
   std::int32_t out = small, fits = last + 1;  // `out` is excluded or too few, `fits` is not excluded
   while (fits - out > 1) {
     const std::int32_t middle = (out + fits) / 2;
@@ -382,22 +378,27 @@ void Judge::each_part(const LayoutPlans& plans, const MicroBatch& of, Plan plan,
   census.larger += (out - small) * states;
   for (std::int32_t n = out + 1; n <= last; ++n) {
     plan.recompute = Recompute::block(n);
-    if (too_slow(plan, judge_->least_step(plan), replicas)) {
+    if (too_slow(plan, judge_->least_step(plan), of.replicas)) {
       census.slower += (last - n + 1) * states;
       break;
     }
-    each_state(plans, plan, replicas);
+    each_state(plans, plan, of.replicas);
   }
 }
 
 void Judge::each_state(const LayoutPlans& plans, const Plan& plan, Seconds<> replicas) {
   const auto all = static_cast<std::int64_t>(plans.states.size());
-  if (too_slow(plan, judge_->least_step(plan), replicas)) {
+  const Seconds<> step = judge_->least_step(plan);
+  if (too_slow(plan, step, replicas)) {
     census.slower += all;
     return;
   }
   if (too_large(judge_->least_memory(plan))) {
     census.larger += all;
+    return;
+  }
+  if (too_slow(plan, step, judge_->least_replicas(plan))) {
+    census.slower += all;
     return;
   }
   for (std::size_t i = 0; i < plans.states.size(); ++i) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -131,8 +130,8 @@ struct LayoutBounds {
   std::unique_ptr<PlanEvaluator> judge;
   const ToBound* all;
   std::vector<BoundedLayout> found;
-  std::vector<double> kernels;  // seconds a sequence without what groups send, by micro-batch; scratch
-  std::vector<std::pair<double, Plan>> by_bound;  // with it; scratch
+  // Seconds a sequence of the layout's micro-batches without what groups send, the least first; scratch.
+  std::vector<std::pair<double, std::size_t>> by_kernels;
 
   void operator()(std::size_t group) {
     for (const std::size_t first : all->groups[group]) each_order(first);
@@ -141,7 +140,7 @@ struct LayoutBounds {
     const Space& space = judge->estimator().space();
     // The order of the ranks decides which states are legal and what groups send, and nothing else.
     LayoutPlans plans;
-    kernels.clear();
+    by_kernels.clear();
     const std::vector<Plan>& layouts = all->layouts;
     for (std::size_t i = first; i < layouts.size() && same_but_order(layouts[first], layouts[i]); ++i) {
       const Plan& layout = layouts[i];
@@ -149,8 +148,10 @@ struct LayoutBounds {
         plans = space.plans_of(layout, all->fixed);
         for (const auto& pipelines : plans.pipelines) {
           const Plan& plan = pipelines.front().plan;
-          kernels.push_back(judge->least_step_of_kernels(plan).raw() / sequences(plan));
+          by_kernels.emplace_back(judge->least_step_of_kernels(plan).raw() / sequences(plan),
+                                  by_kernels.size());
         }
+        std::sort(by_kernels.begin(), by_kernels.end());
       } else {
         plans.states = space.states_of(layout, all->fixed);
       }
@@ -161,26 +162,21 @@ struct LayoutBounds {
   }
   /// Seconds a sequence.
   double least_of(const Plan& layout, const LayoutPlans& plans) {
-    by_bound.clear();
-    for (std::size_t m = 0; m < kernels.size(); ++m) {
+    // What replicas send is worth asking for where there is something to compare with.
+    const bool compares = all->slowest < kNoLimit;
+    if (compares) judge->turn_to_layout(layout, plans.states);
+    const auto wanted = [&](double least) { return least <= all->slowest * kRounding; };
+    double least = kNoLimit;
+    for (const auto& [kernels, m] : by_kernels) {
+      if (kernels >= least) break;
       Plan plan = plans.pipelines[m].front().plan;
       plan.rank_order = layout.rank_order;
-      const bool wanted = kernels[m] <= all->slowest * kRounding;
-      by_bound.emplace_back(
-          wanted ? judge->least_step_of_micro_batch(plan).raw() / sequences(plan) : kernels[m], plan);
-    }
-    std::sort(by_bound.begin(), by_bound.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
-    // What replicas send is worth asking for where there is something to compare with.
-    if (by_bound.empty() || all->slowest == kNoLimit)
-      return by_bound.empty() ? kNoLimit : by_bound.front().first;
-    judge->turn_to_layout(layout, plans.states);
-    double least = kNoLimit;
-    for (const auto& [layers, plan] : by_bound) {
-      if (layers >= least) break;
-      const bool wanted = layers <= all->slowest * kRounding;
-      const double replicas = wanted ? judge->least_replicas_of_dealings(plan).raw() / sequences(plan) : 0;
-      least = std::min(least, layers + replicas);
+      const double all_sequences = sequences(plan);
+      double own = kernels;
+      if (wanted(own)) own = judge->least_step_of_micro_batch(plan).raw() / all_sequences;
+      if (compares && own < least && wanted(own))
+        own += judge->least_replicas_of_dealings(plan).raw() / all_sequences;
+      least = std::min(least, own);
     }
     return least;
   }
