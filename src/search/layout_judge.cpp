@@ -12,6 +12,16 @@ double copies(const Plan& plan) { return plan.schedule == Schedule::kDualPipe ? 
 /// Micro-batches that a rank takes one after the other.
 double passes(const Plan& plan) { return plan.grad_accumulation / copies(plan); }
 
+/// What holds no more than the recomputation, however the layers of a chunk are: some of them run again hold
+/// no less than all, which is what the bounds of whole pipelines speak for.
+Recompute holding_least(const Recompute& recompute) {
+  return recompute.kind == Recompute::Kind::kBlock ? Recompute::kFull : recompute;
+}
+
+bool in_groups(const Recompute& recompute) {
+  return recompute.kind == Recompute::Kind::kUniform && recompute.layers > 1;
+}
+
 bool has_others(const std::vector<Pipeline>& pipelines) {
   return std::any_of(pipelines.begin(), pipelines.end(),
                      [](const Pipeline& pipeline) { return pipeline.dealings->all.size() > 1; });
@@ -159,8 +169,9 @@ void Judge::turn_pipeline(const LayoutPlans& plans, MicroBatch& of, const Pipeli
   const double turns = PlanEvaluator::least_turns(pipeline.plan);
   left_.again.clear();
   left_.parts = left_.groups = false;
-  // What runs all layers again, one by one, keeps least of all that have no groups.
-  const bool too_large = none_deals(pipeline, Recompute::kFull);
+  // What runs all layers again, one by one, keeps least of all that have no groups; which are in the list
+  // where one was told, alone.
+  const bool too_large = !in_groups(plans.recomputes.front()) && none_deals(pipeline, Recompute::kFull);
   const auto slower = std::find_if(of.again.begin(), of.again.end(), [&](const Again& again) {
     return too_slow(pipeline.plan, again.least * turns, of.replicas);
   });
@@ -197,7 +208,7 @@ void Judge::turn_pipeline(const LayoutPlans& plans, MicroBatch& of, const Pipeli
 /// Whether no dealing of the pipeline's layers fits, with any state.
 bool Judge::none_deals(const Pipeline& pipeline, const Recompute& recompute) {
   Plan plan = pipeline.plan;
-  plan.recompute = recompute;
+  plan.recompute = holding_least(recompute);
   return too_large(judge_->least_memory_of_dealings(plan, 1));
 }
 
@@ -208,7 +219,7 @@ void Judge::mark_fitting(std::vector<Again>& again, std::size_t count, const Pip
   Plan plan = pipeline.plan;
   for (std::size_t i = 0; i < count; ++i) {
     unmarked_.push_back(&again[i]);
-    plan.recompute = again[i].recompute;
+    plan.recompute = holding_least(again[i].recompute);
     if (again[i].held.empty()) judge_->held_by_layers(plan, again[i].held);
   }
   const auto holds_no_more = [](const Again& a, const Again& b) {
@@ -319,7 +330,9 @@ void Judge::each_dealing(const LayoutPlans& plans, MicroBatch& of, const Pipelin
     const Seconds<> least = std::max(again->least, least_of_ranks(plan, dealing, *again));
     if (too_slow(plan, least, of.replicas)) {
       census.slower += states;
-    } else if (too_large(judge_->least_memory_of_layers(plan))) {
+    } else if (too_large(plan.recompute.kind == Recompute::Kind::kBlock
+                             ? judge_->least_memory_of_part(plan)
+                             : judge_->least_memory_of_layers(plan))) {
       census.larger += states;
     } else {
       each_state(plans, plan, of.replicas);

@@ -121,6 +121,7 @@ struct ToBound {
   std::vector<Plan> layouts;
   std::vector<char> alike;                       // of each
   std::vector<std::vector<std::size_t>> groups;  // by_layer
+  const SearchWatch* watch = nullptr;            // what is left when it is stopped is not bounded
 };
 
 /// Bounds layouts, a group at a time. One for each thread.
@@ -134,7 +135,10 @@ struct LayoutBounds {
   std::vector<std::pair<double, std::size_t>> by_kernels;
 
   void operator()(std::size_t group) {
-    for (const std::size_t first : all->groups[group]) each_order(first);
+    for (const std::size_t first : all->groups[group]) {
+      if (all->watch != nullptr && all->watch->stop) return;
+      each_order(first);
+    }
   }
   void each_order(std::size_t first) {
     const Space& space = judge->estimator().space();
@@ -224,7 +228,7 @@ bool better(const Estimate& a, const Estimate& b) {
 std::vector<BoundedLayout> bounded_layouts(const Estimator& estimator, const FixedAxes& fixed,
                                            const SearchOptions& options) {
   const Space& space = estimator.space();
-  ToBound what{fixed, slowest_wanted(estimator, options), space.layouts(fixed), {}, {}};
+  ToBound what{fixed, slowest_wanted(estimator, options), space.layouts(fixed), {}, {}, options.watch};
   what.alike = space.placed_as_earlier(what.layouts);
   what.groups = by_layer(what.layouts);
   std::vector<std::size_t> items(what.groups.size());

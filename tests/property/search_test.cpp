@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <random>
@@ -187,6 +188,57 @@ TEST(Search, FindsTheBestPlanOfTwoStagesWithManyLayers) {
     expect_first(every, search(estimator, fixed, SearchOptions{.runners_up = kAll}), kAll, said(asked));
     EXPECT_FALSE(every.best.empty()) << said(asked);
   }
+}
+
+Plan some_plan(const Question& q, const FixedAxes& fixed, std::mt19937& random) {
+  std::vector<Plan> some;
+  Estimator(q).space().for_some(fixed, 5, [&](const Plan& plan) { some.push_back(plan); });
+  return some[random() % some.size()];
+}
+
+/// Of the device's memory: for the plan, and hardly more.
+void leave_room_for(const Plan& plan, Question& q) {
+  const Estimator estimator(q);
+  int stage = 0;
+  const double spare =
+      estimator.usable<double>().raw() - estimator.fullest_memory<double>(plan, stage).total().raw() * 1.0001;
+  Sourced<Bytes<>>& memory = q.cluster.device.memory_reported;
+  memory.value = memory.value - bytes(spare / (1 - q.cluster.reserve_share.value.raw()));
+}
+
+/// Few stages of many layers can be dealt in many ways, of which most fit only with some layers run again:
+/// what bounds of dealings are for.
+TEST(Search, FindsTheBestOfDrawnPipelinesOfManyLayers) {
+  std::mt19937 random(13);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same on every run
+  const std::array schedules{Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved,
+                             Schedule::kZbH1,  Schedule::kZbV,  Schedule::kDualPipe};
+  int asked_of_all = 0, with_a_plan = 0;
+  for (int i = 0; i < 300; ++i) {
+    Asked asked = drawn(random);
+    asked.layers = 8 + random() % 24;
+    asked.sequence = random() % 2 == 0 ? "4096" : "16384";
+    FixedAxes fixed;
+    fixed.pp = 2 + static_cast<std::int32_t>(random() % 3);
+    fixed.schedule = schedules[random() % schedules.size()];
+    fixed.rank_order = RankOrder{};
+    Question q = question(asked);
+    if (i % 4 != 0) q.framework.engine.recomputed_modules.reset();
+    const auto some = 1 + static_cast<std::int32_t>(random() % 6);
+    if (i % 3 == 0) fixed.recompute = Recompute::block(some);
+    if (i % 3 == 1) fixed.recompute = Recompute::uniform(1 + some);
+    const std::int64_t plans = Estimator(q).space().count(fixed);
+    if (plans == 0 || plans > 60'000) continue;
+    leave_room_for(some_plan(q, fixed, random), q);
+    const Estimator estimator(q);
+    const EveryPlan every = every_plan(estimator, fixed);
+    const std::string what = said(asked) + " " + std::to_string(i);
+    const SearchResult found = search(estimator, fixed);
+    expect_first(every, found, 4, what);
+    EXPECT_EQ(found.census.considered, every.plans) << what;
+    ++asked_of_all;
+    if (found.best) ++with_a_plan;
+  }
+  EXPECT_TRUE(asked_of_all >= 30 && with_a_plan >= 15) << asked_of_all << " asked, " << with_a_plan << " fit";
 }
 
 TEST(Search, FindsTheBestPlanWhereTheUsualOrderOfTheRanksIsForbidden) {
