@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "catalog/modules.h"
 #include "import/cluster_build.h"
 #include "import/cluster_file.h"
 #include "import/flag_reader.h"
@@ -256,6 +257,11 @@ Result<Question> bounded_question(QuestionSpec spec, const PlanSpec& told, const
                  "another one, several of them, or any: --precision", ""};
   }
   if (!told.whole_space && q.framework.engine.uneven_ends) q.assumed.push_back(usual_plans(q));
+  if (told.whole_space && q.framework.engine.whole_sequences && !q.fixed.sequence_parallel &&
+      has_module(q.model, Module::kMoe)) {
+    q.assumed.emplace_back(
+        "searched: experts beside tensor parallelism with sequence parallelism only (--sp off for the others)");
+  }
   return question;
 }
 
@@ -334,7 +340,11 @@ Result<GpuRange> read_gpu_range(const std::string& text) {
                    "A:B, or A:B:STEP for the multiples of STEP", ""};
     }
     const Result<std::int64_t> read = read_whole("--gpus", text.substr(from, colon - from), 1, kGpusMax);
-    if (!read) return read.error();
+    if (!read && !text.substr(from, colon - from).empty()) return read.error();
+    if (!read) {
+      return Error{"bad_value", quoted_flag_text(text) + " does not say both ends", "--gpus",
+                   "A:B, or A:B:STEP for the multiples of STEP", ""};
+    }
     parts[count] = *read;
     from = colon + 1;
   }

@@ -127,7 +127,8 @@ class Reader {
     return part.substr(0, part.find_first_of("0123456789:"));
   }
   static std::vector<std::string> names() {
-    std::vector<std::string> all{"none", "selective", "full", "nosp", "sp", "offload"};
+    std::vector<std::string> all{"recompute=none", "offload=none", "selective", "full",
+                                 "nosp",           "sp",           "offload"};
     for (const Count& count : kCounts) {
       all.emplace_back(count.name);
       all.emplace_back(count.full);

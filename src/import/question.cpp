@@ -170,6 +170,7 @@ Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog
   check_recompute(flags, q);
   check_ends(flags, q);
   check_offload(flags, q);
+  note_foreign(q);
   read_adapters(flags, catalog, q);
   read_expert_load(flags, q);
   read_allocation(flags, q);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "catalog/modules.h"
 #include "import/json_text.h"
 #include "units/format.h"
 
@@ -31,11 +32,6 @@ std::vector<std::string> adapter_names() {
   std::vector<std::string> names{"attention", "mlp", "all-linear"};
   for (int i = 0; i < kAdapterTargetCount; ++i) names.emplace_back(name(static_cast<AdapterTarget>(1 << i)));
   return names;
-}
-
-bool has_experts(const Model& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const Layer& l) { return std::holds_alternative<MoeMlp>(l.mlp); });
 }
 
 void read_quantized_base(FlagReader& flags, const Catalog& catalog, Question& q) {
@@ -109,7 +105,7 @@ void read_expert_load(FlagReader& flags, Question& q) {
                       "rows padded to a capacity are the same on every rank: there is no imbalance",
                       "one of --capacity-factor and --expert-imbalance");
   }
-  if (!has_experts(q.model)) {
+  if (!has_module(q.model, Module::kMoe)) {
     return flags.fail(told, "unsupported", q.model.name + " has no experts", "a model with experts");
   }
   q.workload.expert_load = imbalance ? *imbalance : capacity.value_or(1);

@@ -209,7 +209,7 @@ void check_recompute(FlagReader& flags, const Question& q) {
              "modules that it has: " + available);
 }
 
-void check_ends(FlagReader& flags, Question& q) {
+void check_ends(FlagReader& flags, const Question& q) {
   const auto layers = static_cast<std::int64_t>(q.model.layers.size());
   const std::int64_t first = q.fixed.first_layers.value_or(0), last = q.fixed.last_layers.value_or(0);
   if (first + last == 0) return;
@@ -219,10 +219,34 @@ void check_ends(FlagReader& flags, Question& q) {
                    " has " + std::to_string(layers),
                "at most " + std::to_string(layers) + " layers");
   }
-  if (!q.framework.engine.uneven_ends) {
-    q.notes.push_back("no option of " + q.framework.name +
-                      " is known that tells how many layers the first or the last chunk holds");
+}
+
+void note_foreign(Question& q) {
+  const Framework::Engine& engine = q.framework.engine;
+  const FixedAxes& told = q.fixed;
+  const auto note = [&](bool asked, bool known, const std::string& what) {
+    if (asked && !known) q.notes.push_back("no option of " + q.framework.name + " is known that " + what);
+  };
+  const auto ends = [](const std::optional<std::int32_t>& layers) { return layers.value_or(0) > 0; };
+  note(ends(told.first_layers) || ends(told.last_layers), engine.uneven_ends.has_value(),
+       "tells how many layers the first or the last chunk holds");
+  if (told.recompute) {
+    const Recompute& again = *told.recompute;
+    note(again.kind == Recompute::Kind::kModules && again != Recompute::kSelective,
+         engine.recomputed_modules.has_value(), "recomputes single modules of a layer");
+    note(again.kind == Recompute::Kind::kBlock, engine.recomputed_layers.has_value(),
+         "recomputes the first layers of a chunk only");
+    note(again.kind == Recompute::Kind::kUniform && again.layers > 1, engine.recomputed_groups.has_value(),
+         "recomputes layers in groups");
   }
+  note(told.sequence_parallel == false && told.tp.value_or(0) != 1, engine.whole_sequences.has_value(),
+       "leaves sequences whole beside tensor parallelism");
+  note(told.shard_group.value_or(0) > 0, engine.shard_groups.has_value(),
+       "shards over a part of the replicas");
+  note(told.rank_order.has_value(),
+       !told.rank_order || std::find(engine.rank_orders.begin(), engine.rank_orders.end(),
+                                     *told.rank_order) != engine.rank_orders.end(),
+       "numbers ranks as " + (told.rank_order ? name(*told.rank_order) : std::string()));
 }
 
 std::optional<RankOrder> read_rank_order(FlagReader& flags) {

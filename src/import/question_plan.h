@@ -18,9 +18,11 @@ std::vector<std::string> schedule_names();
 /// nothing.
 void check_recompute(FlagReader& flags, const Question& q);
 
-/// Of the layers told of the first and the last chunk: no more than there are; and a note where the framework
-/// is not known to tell them.
-void check_ends(FlagReader& flags, Question& q);
+/// Of the layers told of the first and the last chunk: no more than there are.
+void check_ends(FlagReader& flags, const Question& q);
+
+/// Notes on what is told and no option of the framework is known for: it is answered all the same.
+void note_foreign(Question& q);
 
 /// What is to be tried of --schedule, where it says several; and a note on what the framework does not run.
 void take_schedules(FlagReader& flags, Question& q);

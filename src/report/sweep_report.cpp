@@ -273,7 +273,8 @@ Result<std::int64_t> kept_bytes(std::istream& file, const SweepLines& lines,
                  ""};
   };
   for (std::string line; std::getline(file, line); ++index) {
-    const std::string row = "row " + std::to_string(index) + " of this sweep";
+    const std::string row = index < 0 ? "the line that names the columns of this sweep"
+                                      : "row " + std::to_string(index) + " of this sweep";
     if (index >= summary.items) return other("there is more than the rows of this sweep");
     if (file.eof()) {
       if (!lines.cut_short(index, line)) return other("what it ends in is not " + row);
@@ -285,7 +286,8 @@ Result<std::int64_t> kept_bytes(std::istream& file, const SweepLines& lines,
     } else {
       const auto fate = lines.fate(index, line);
       if (!fate) return other("there is no " + row + " where it should be");
-      if (!lines.whole(line)) return other(row + " is damaged");
+      // A file of lines that end otherwise would not be the one that the sweep writes at once.
+      if (!lines.whole(line) || line.back() == '\r') return other(row + " is damaged");
       if (!lines.asks(index, item(index), line)) return other(row + " does not tell the flags of its item");
       summary.count(*fate);
       ++summary.kept;
