@@ -67,7 +67,8 @@ Result<Found> find(const Typed& typed, const PlanQuestion& asked) {
   SizeChoice choice = choose_size(asked, options);
   const Question& question = choice.question;
   if (!choice.stopped()) {
-    if (const auto illegal = why_illegal(question, question.fixed)) return illegal_axes(*illegal, asked.told);
+    if (const auto illegal = why_illegal(question, question.fixed))
+      return illegal_axes(question, question.fixed, *illegal, asked.told);
   }
   const Estimator estimator(question);
   const auto start = std::chrono::steady_clock::now();
