@@ -76,7 +76,10 @@ Result<Found> find(const Typed& typed, const PlanQuestion& asked) {
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   std::optional<ParetoFront> front;
   if (typed.pareto) front = front_of(asked, options.watch);
-  Answer answered = answer(estimator, question.fixed, std::move(result), catalog().evidence, options.watch);
+  const auto price =
+      asked.objective.price ? std::optional(asked.objective.price->value) : std::nullopt;  // of one GPU
+  Answer answered =
+      answer(estimator, question.fixed, std::move(result), catalog().evidence, options.watch, price);
   RunAnswer run = run_answer(asked.objective, choice.sizes, answered.result.best);
   run.precisions = std::move(choice.precisions);
   run.pareto = std::move(front);
