@@ -5,6 +5,7 @@
 #include "estimate/axis_bandwidth.h"
 #include "reason/sentence.h"
 #include "reason/time_groups.h"
+#include "units/format.h"
 
 namespace shardplan {
 namespace {
@@ -162,6 +163,9 @@ AxisFinding finding(const Case& c) {
   for (const AxisLink& link : c.links)
     found.links.push_back({tiers[link.tier].name, link.required, link.available});
   found.figures = s.figures();
+  // As it is printed: what is needed is not rounded down.
+  if (found.required_bandwidth)
+    found.figures.push_back({"required", rounded_up(*found.required_bandwidth).raw(), "bytes/s"});
   return found;
 }
 

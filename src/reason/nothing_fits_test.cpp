@@ -198,9 +198,12 @@ TEST(NothingFits, APriceOfAGpuMakesThemMoney) {
 
 TEST(NothingFits, WhereAPlanFitsOrNoneIsLegalThereIsNothingToSay) {
   EXPECT_FALSE(Asked(of_model("llama3-8b", "h100-sxm", "8")).why);
-  QuestionSpec illegal = of_model("llama3-8b", "h100-sxm", "8");
-  illegal.tp = "5";
-  EXPECT_FALSE(Asked(illegal).why);
+  const Asked asked(of_model("llama3-8b", "h100-sxm", "8"));
+  FixedAxes illegal;
+  illegal.micro_batch = 7;
+  const SearchResult none = search(asked.estimator, illegal);
+  ASSERT_EQ(none.census.considered, 0);
+  EXPECT_FALSE(nothing_fits(asked.estimator, illegal, none, std::nullopt));
 }
 
 TEST(NothingFits, StoppedItSaysNothing) {
