@@ -67,7 +67,8 @@ Result<Found> find(const Typed& typed, const PlanQuestion& asked) {
   SizeChoice choice = choose_size(asked, options);
   const Question& question = choice.question;
   if (!choice.stopped()) {
-    if (const auto illegal = why_illegal(question, question.fixed)) return illegal_axes(*illegal, asked.told);
+    if (const auto illegal = why_illegal(question, question.fixed))
+      return illegal_axes(question, question.fixed, *illegal, asked.told);
   }
   const Estimator estimator(question);
   const auto start = std::chrono::steady_clock::now();
@@ -75,7 +76,10 @@ Result<Found> find(const Typed& typed, const PlanQuestion& asked) {
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   std::optional<ParetoFront> front;
   if (typed.pareto) front = front_of(asked, options.watch);
-  Answer answered = answer(estimator, question.fixed, std::move(result), catalog().evidence, options.watch);
+  const auto price =
+      asked.objective.price ? std::optional(asked.objective.price->value) : std::nullopt;  // of one GPU
+  Answer answered =
+      answer(estimator, question.fixed, std::move(result), catalog().evidence, options.watch, price);
   RunAnswer run = run_answer(asked.objective, choice.sizes, answered.result.best);
   run.precisions = std::move(choice.precisions);
   run.pareto = std::move(front);

@@ -22,7 +22,7 @@ int run(const Typed& typed, const Output& output) {
   if (!asked) return output.error(asked.error());
   const Question& question = asked->question;
   if (const auto illegal = why_illegal(question, question.fixed))
-    return output.error(illegal_axes(*illegal, told_axes(typed.spec)));
+    return output.error(illegal_axes(question, question.fixed, *illegal, told_axes(typed.spec)));
   SearchProgress progress;
   const Estimator estimator(question);
   const WhyNot why =

@@ -137,6 +137,7 @@ Estimator::ReplicaTraffic<N> Estimator::replica_traffic(const Plan& plan, const 
     traffic.gather =
         replica_collective<N>(plan, Collective::kAllGather, each, load.trained_dense, dense_shard_group(plan),
                               load.trained_expert, expert_shard_group(plan));
+    traffic.weight_bytes = (load.trained_dense + load.trained_expert) * gathered_weight().value.raw();
   }
   traffic.small_rings = small_rings<N>(plan);
   return traffic;
@@ -167,7 +168,8 @@ void Estimator::add_data_parallel(const Plan& plan, const ReplicaTraffic<N>& tra
         plan.pp > 1 && framework.pipeline_keeps_gathered && has_collective_law(question_.cluster)
             ? 1
             : plan.grad_accumulation;
-    add(traffic.gather, forward, timing.gather_window, passes);
+    const Seconds<N> ahead = add(traffic.gather, forward, timing.gather_window, passes);
+    time.gather = {traffic.gather, ahead, traffic.weight_bytes, passes};
     GroupCost<N> reduce = traffic.reduce;
     if (plan.shard_group == 0) {
       reduce += traffic.gather;
@@ -181,7 +183,10 @@ void Estimator::add_data_parallel(const Plan& plan, const ReplicaTraffic<N>& tra
   const double count = shards.gradients ? plan.grad_accumulation : 1;
   const Seconds<N> window = add(traffic.reduce, backward, timing.reduce_window, count);
   axis = {traffic.reduce, window, traffic.gradient_bytes, count};
-  if (shards.gradients || shards.optimizer) add(traffic.gather, forward, timing.reduce_window, 1);
+  if (shards.gradients || shards.optimizer) {
+    const Seconds<N> ahead = add(traffic.gather, forward, timing.reduce_window, 1);
+    time.gather = {traffic.gather, ahead, traffic.weight_bytes, 1};
+  }
   if (value_of(traffic.small_rings) > 0) entry.time += traffic.small_rings;
 }
 

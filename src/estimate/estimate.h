@@ -117,6 +117,8 @@ template <class N = double>
 struct TimeBreakdown {
   std::array<TimeEntry<N>, kTimeTermCount> terms{};
   std::array<AxisCost<N>, kAxisCount> axes{};
+  /// Weights that ZeRO gathers beside the forward pass; what it gathers in the backward pass is kData's.
+  AxisCost<N> gather{};
   TimeEntry<N>& operator[](TimeTerm t) { return terms[static_cast<std::size_t>(t)]; }
   const TimeEntry<N>& operator[](TimeTerm t) const { return terms[static_cast<std::size_t>(t)]; }
   AxisCost<N>& axis(Axis a) { return axes[static_cast<std::size_t>(a)]; }

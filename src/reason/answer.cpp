@@ -8,6 +8,7 @@
 #include "reason/failure_modes.h"
 #include "reason/memory_answer.h"
 #include "reason/nearest_measured.h"
+#include "reason/nothing_fits.h"
 #include "reason/sensitivity.h"
 #include "reason/thresholds.h"
 #include "reason/unknowns.h"
@@ -71,7 +72,7 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed) {
 }
 
 Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult result,
-              const Evidence& evidence, SearchWatch* watch) {
+              const Evidence& evidence, SearchWatch* watch, std::optional<UsdPerSecond<>> price) {
   Answer a;
   const Question& q = estimator.question();
   a.result = std::move(result);
@@ -95,6 +96,9 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
     a.failure_modes = failure_modes(estimator, best);
     a.sensitivity = sensitivity(estimator, best);
     a.nearest = nearest_measured(evidence, run_profile(q, best.plan));
+  } else {
+    if (!stopped(watch)) a.nothing_fits = nothing_fits(estimator, fixed, a.result, price, watch);
+    if (stopped(watch)) a.not_looked_at.emplace_back("changes that make a plan fit");
   }
   add_thresholds(thresholds(estimator, fixed, a.result, watch), a);
   a.unknowns =

@@ -14,10 +14,19 @@
 #include <vector>
 
 #include "catalog/evidence.h"
+#include "catalog/objective.h"
 #include "catalog/result.h"
 #include "search/search.h"
 
 namespace shardplan {
+
+/// A number that a sentence states, as it is before it is rounded for print. Unit: "bytes", "s", "bytes/s",
+/// "GPUs", "tokens", "USD", "share" (of 1, printed in per cent); empty for a ratio or a plain count.
+struct StatedFigure {
+  std::string id;  // what it is of: "state", "activations"
+  double value = 0;
+  std::string unit;
+};
 
 /// kind: state, activations, logits, weights, kv_cache (memory); compute, hbm_bandwidth, link:<tier>,
 /// latency, bubble, prefill_interference, host (time); critical_batch; none.
@@ -26,21 +35,67 @@ struct BindingConstraint {
   std::string statement;  // one sentence with both sides of the inequality
   double value = 0, limit = 0;
   std::string unit;  // of both: "bytes", "s", "tokens"
+  std::vector<StatedFigure> figures = {};
+};
+
+/// What an axis needs of one tier that its group reaches over, the others as they are.
+struct LinkNeed {
+  std::string tier;
+  std::optional<BytesPerSecond<>> required;  // nothing: no bandwidth of this tier is enough
+  BytesPerSecond<> available;
 };
 
 struct AxisFinding {
-  std::string axis;  // "tp"
-  std::int64_t degree = 1;
-  std::string tier;
-  std::optional<BytesPerSecond<>>
-      required_bandwidth;  // to stay hidden or, where nothing hides it, to be a tenth of compute
+  std::string axis;         // "tp"; "zero" for what shards state over replicas
+  std::int64_t degree = 1;  // of zero the ranks that it shards over
+  std::string tier;         // that sets the pace: the two bandwidths are of it
+  /// The least at which it stays hidden; where nothing hides it, at which it is a tenth of compute.
+  std::optional<BytesPerSecond<>> required_bandwidth;
   std::optional<BytesPerSecond<>> available_bandwidth;
-  std::string reason;  // with a number
+  std::string reason;                // with a number
+  std::string spans = {};            // the outermost tier that its group reaches over
+  bool hides = false;                // which of the two is required
+  std::vector<LinkNeed> links = {};  // of each tier that its group reaches over, the innermost first
+  std::vector<StatedFigure> figures = {};
 };
 
 struct UnusedAxis {
   std::string axis;
-  std::string reason;  // what using it would have cost, with a number
+  std::string reason;                       // what using it would have cost, with a number
+  std::optional<Plan> plan = std::nullopt;  // the best one with it
+  std::vector<StatedFigure> figures = {};
+};
+
+/// One thing that was told, or that a machine has, and that keeps plans from fitting.
+struct Limit {
+  std::string id;         // "hbm", "gpus", "sequence", "tp", "recompute", "offload", "optimizer"
+  std::string statement;  // "64 GPUs", "tp 1 is told"
+  double value = 0;       // 0 where it is no number
+  std::string unit;
+};
+
+/// One limit moved so far that a plan fits, and what that costs.
+struct FittingChange {
+  std::string id;           // of the limit
+  std::string statement;    // "GPUs from 64 to 96"
+  std::string price;        // "32 GPUs more; 41.3 s a step, ..."
+  double from = 0, to = 0;  // 0 where it is no number
+  std::string unit;
+  bool changes_training = false;  // other numbers come out
+  Plan plan;                      // the fastest that then fits
+  Seconds<> step;
+  std::int64_t gpus = 0;
+  double tokens = 0;  // of a step
+  Bytes<> host{};     // what a node needs of its host's memory
+  std::vector<StatedFigure> figures = {};
+};
+
+/// Why nothing fits: limits of which none can be left out, and what is the least to be changed.
+struct NothingFits {
+  std::vector<Limit> limits;  // no plan keeps all; without any one of them some plan fits
+  std::string proof;          // one line, both sides of an inequality
+  std::vector<StatedFigure> figures;
+  std::vector<FittingChange> changes;  // three at most, the smallest first
 };
 
 struct FailureMode {
@@ -85,6 +140,7 @@ struct Answer {
   std::vector<MemoryAccount> memory;                   // of the best plan, then of the runners-up
   std::vector<std::vector<Utilisation>> utilisations;  // of the same, under each convention
   BindingConstraint binding;
+  std::optional<NothingFits> nothing_fits;
   std::vector<AxisFinding> axes;
   std::vector<UnusedAxis> not_used;
   std::vector<FailureMode> failure_modes;
@@ -107,8 +163,10 @@ struct Answer {
 
 /// Says why of a search that was done with the same estimator and axes, and how far off its times may be.
 /// Searches on for what would change it, unless it is stopped.
+/// `price`: of one GPU, where it was told.
 Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult result,
-              const Evidence& evidence = {}, SearchWatch* watch = nullptr);
+              const Evidence& evidence = {}, SearchWatch* watch = nullptr,
+              std::optional<UsdPerSecond<>> price = std::nullopt);
 
 /// Searches and says why.
 Answer answer(const Estimator& estimator, const FixedAxes& fixed);

@@ -1,171 +1,187 @@
 #include "reason/axes.h"
 
 #include <algorithm>
-#include <array>
 
 #include "estimate/axis_bandwidth.h"
+#include "reason/sentence.h"
 #include "reason/time_groups.h"
 #include "units/format.h"
 
 namespace shardplan {
 namespace {
 
-/// Where nothing hides an axis, its traffic is held against this share of compute.
-constexpr double kExposedShare = 0.1;
-constexpr std::array kAxisOrder{Axis::kData, Axis::kTensor, Axis::kPipeline, Axis::kContext, Axis::kExpert};
+/// An axis of the best plan, and what it was found to need.
+struct Case {
+  const Estimator& estimator;
+  const Estimate& best;
+  const PlanAxis& axis;
+  const AxisCost<>& cost;
+  std::vector<AxisLink> links;
+  std::size_t main = 0;  // of the links: the one that sets the pace
 
-Degree degree_of(Axis axis) {
-  static constexpr std::array<Degree, kAxisCount> kDegrees{Degree::kTp, Degree::kCp, Degree::kEp, Degree::kDp,
-                                                           Degree::kPp};
-  return kDegrees[static_cast<std::size_t>(axis)];
+  const Cluster& cluster() const { return estimator.question().cluster; }
+  bool hides() const { return shardplan::hides(best.time, axis.traffic); }
+  const AxisLink& link() const { return links[main]; }
+};
+
+std::string words_of(const Case& c) {
+  if (c.axis.traffic == AxisTraffic::kGather) return "weights that are gathered";
+  for (std::size_t i = 0; i < kAxisCount; ++i) {
+    const auto axis = static_cast<Axis>(i);
+    if (&c.best.time.axis(axis) == &c.cost) return traffic_words(axis);
+  }
+  return "?";
 }
 
-/// The framework runs the axis' traffic beside work; a window of nothing hides nothing.
-bool hides(Axis axis, const AxisCost<>& cost) {
-  return (axis == Axis::kData || axis == Axis::kContext) && cost.window > seconds(0);
+const char* window_words(AxisTraffic traffic) {
+  switch (traffic) {
+    case AxisTraffic::kData:
+      return "the backward pass of one micro-batch";
+    case AxisTraffic::kGather:
+      return "the forward pass of one micro-batch";
+    default:
+      return "the attention of one layer";
+  }
 }
 
-const char* window_words(Axis axis) {
-  return axis == Axis::kData ? "the backward pass of one micro-batch" : "the attention of one layer";
-}
-
-std::string hidden_reason(Axis axis, const AxisCost<>& cost, const AxisBandwidth& bandwidth,
-                          const Estimate& best, Ratio<> contention) {
-  const Seconds<> once = cost.once();
-  const TimeEntry<>& step = best.time[time_term(axis)];
-  std::string text = std::string(traffic_words(axis)) + " of " + format(bytes(cost.bytes)) + " takes " +
-                     format(once) + (cost.group.hierarchical ? " tier by tier" : "") + " beside " +
-                     window_words(axis) + ", " + format(cost.window) + ": ";
-  if (!bandwidth.required) {
-    text += "latency and the inner tiers alone exceed it, no bandwidth hides it";
-  } else if (once <= cost.window) {
-    text += "it fits under it";
+Sentence hidden_reason(const Case& c) {
+  const Seconds<> once = c.cost.once();
+  const TimeEntry<>& step = c.best.time[term_of(c.axis.traffic)];
+  const Ratio<> contention = c.cluster().device.efficiency.contention.value;
+  Sentence s(words_of(c) + ", ");
+  s.size("bytes", bytes(c.cost.bytes)).text(" each time, ");
+  s.text(c.cost.group.hierarchical ? "take tier by tier " : "take ").time("once", once);
+  s.text(std::string(" beside ") + window_words(c.axis.traffic) + ", ").time("window", c.cost.window);
+  if (once <= c.cost.window) {
+    s.text(": they fit under it");
   } else {
-    text += format(once - cost.window) + " of it does not fit";
+    s.text(": ").time("beyond_window", once - c.cost.window).text(" do not fit");
   }
-  return text + "; of " + format(step.time) + " in the step " + format(step.exposed()) + " is felt" +
-         (contention > ratio(0)
-              ? ", as what runs beside compute slows it by " + format_percent(contention.raw())
-              : "");
+  // The term of data parallelism holds both directions of ZeRO: it is told once.
+  if (c.axis.traffic == AxisTraffic::kGather) return s;
+  s.text("; of ").time("in_step", step.time).text(" in the step ");
+  s.time("felt", step.exposed()).text(" are felt");
+  if (contention > ratio(0))
+    s.text(", as what runs beside compute slows it by ").share("contention", contention);
+  return s;
 }
 
-std::string exposed_reason(Axis axis, const AxisCost<>& cost, const AxisBandwidth& bandwidth,
-                           const Estimate& best) {
-  const Seconds<> all = best.time[time_term(axis)].exposed(), compute = compute_time(best.time);
-  std::string text = std::string("nothing hides ") + traffic_words(axis) + ": " + format(bytes(cost.bytes)) +
-                     " each time, " + format(cost.once()) + ", adds " + format(all) + ", " +
-                     format_percent((all / compute).raw()) + " of compute; ";
-  if (!bandwidth.required) {
-    return text + "its latency alone is more than a tenth of compute";
+Sentence exposed_reason(const Case& c) {
+  const TimeEntry<>& step = c.best.time[term_of(c.axis.traffic)];
+  const Seconds<> felt = felt_of(c.best.time, c.axis.traffic), compute = compute_time(c.best.time);
+  Sentence s;
+  const bool partly = step.hidden > seconds(0) && c.axis.traffic != AxisTraffic::kData &&
+                      c.axis.traffic != AxisTraffic::kGather;
+  if (partly) {
+    s.text("of ").time("in_step", step.time).text(" of " + words_of(c) + " ");
+    s.time("hidden", step.hidden).text(" run beside other work, nothing hides the rest: ");
+  } else {
+    s.text("nothing hides " + words_of(c) + ": ");
   }
-  return text + "it needs the bandwidth at which that is a tenth";
+  s.size("bytes", bytes(c.cost.bytes)).text(" each time, ").time("once", c.cost.once());
+  s.text(", add ").time("felt", felt).text(", ").share("of_compute", felt / compute).text(" of compute");
+  return s.text("; the bandwidth it needs is that at which they are ")
+      .share("share_allowed", ratio(kExposedShare));
+}
+
+/// The bandwidths: of the tier that matters most, then of the others that it crosses.
+void add_links(const Case& c, Sentence& s) {
+  if (!c.link().required) {
+    s.text("; no bandwidth of the " + c.cluster().tiers[c.link().tier].name +
+           " is enough: latency and what else it crosses are too much alone");
+  }
+  for (std::size_t i = 0; i < c.links.size(); ++i) {
+    if (i == c.main) continue;
+    const AxisLink& link = c.links[i];
+    const std::string tier = c.cluster().tiers[link.tier].name;
+    if (link.required) {
+      s.text("; of the " + tier + "'s ").rate("also_has", link.available).text(" it needs ");
+      s.rate_needed("also_needs", *link.required);
+    } else {
+      s.text("; more than the " + tier + "'s ").rate("also_has", link.available).text(" alone does not do");
+    }
+  }
 }
 
 /// Why the axis stays where it is: the next tier does not have what it needs.
-std::string next_tier_reason(const Cluster& cluster, std::size_t tier, const AxisBandwidth& bandwidth) {
-  if (tier + 1 >= cluster.tiers.size() || !bandwidth.required) return "";
-  const BytesPerSecond<> next = tier_bandwidth(cluster, tier + 1);
-  if (next >= *bandwidth.required) return "";
-  return "; tier " + cluster.tiers[tier + 1].name + " has " + format(next) + ", too little for it";
+void add_next_tier(const Case& c, Sentence& s) {
+  const std::size_t next = c.cost.group.tier + 1;
+  if (next >= c.cluster().tiers.size() || !c.link().required || c.link().tier + 1 != next) return;
+  const BytesPerSecond<> has = tier_bandwidth(c.cluster(), next);
+  if (has >= *c.link().required) return;
+  s.text("; the " + c.cluster().tiers[next].name + " has ")
+      .rate("next_tier_has", has)
+      .text(", too little for it");
 }
 
-double per_sequence(const Estimate& e) { return e.step.raw() / static_cast<double>(e.plan.sequences()); }
-
-/// The term that grows most from one plan to the other, each scaled to `sequences` of the first.
-std::string largest_growth(const Estimate& from, const Estimate& to) {
-  const double scale = per_sequence(to) / to.step.raw() * from.step.raw() / per_sequence(from);
-  std::size_t grown = 0;
-  double most = 0;
-  for (std::size_t i = 0; i < kTimeTermCount; ++i) {
-    const double more = to.time.terms[i].exposed().raw() * scale - from.time.terms[i].exposed().raw();
-    if (more <= most) continue;
-    most = more;
-    grown = i;
-  }
-  if (most <= 0) return "";
-  return std::string(", mostly ") + name(static_cast<TimeTerm>(grown)) + " (+" + format(seconds(most)) + ")";
+/// What ZeRO is for.
+Sentence memory_reason(const Case& c) {
+  const Plan& plan = c.best.plan;
+  Sentence s("stage ");
+  s.count("stage", std::int64_t{plan.zero_stage}).text(" over ");
+  s.count("ranks", std::int64_t{degree_of(plan, Degree::kShardGroup)}).text(" ranks");
+  Plan without = plan;
+  without.zero_stage = 0;
+  without.shard_group = 0;
+  if (c.estimator.space().first_broken(without)) return s.text("; ");
+  int stage = 0;
+  const Bytes<> total = c.estimator.fullest_memory<double>(without, stage).total();
+  s.text(": the fullest GPU keeps ").size("memory", c.best.memory.total());
+  return s.text(", without it ")
+      .size("memory_without", total)
+      .text(" of ")
+      .size("usable", c.best.usable)
+      .text(" usable; ");
 }
 
-std::string illegal_reason(const Estimator& estimator, Plan plan, Axis axis) {
-  const std::int64_t gpus = estimator.question().cluster.gpus;
-  if (gpus == 1) return "there is one GPU";
-  const auto smallest = static_cast<std::int32_t>(divisors(gpus)[1]);
-  set_degree(plan, degree_of(axis), smallest);
-  if (axis != Axis::kExpert && axis != Axis::kData && plan.dp % smallest == 0) plan.dp /= smallest;
-  const auto violation = estimator.space().violation(plan);
-  return "no legal plan uses it" + (violation ? ": " + violation->where : "");
+/// The link that the collective waits for or, where no bandwidth of it is enough, one of which some is.
+std::size_t pacing(const Case& c) {
+  std::size_t main = 0;
+  for (std::size_t i = 0; i < c.links.size(); ++i)
+    if (c.links[i].tier <= c.cost.group.paced_by) main = i;
+  for (std::size_t i = 0; i < c.links.size(); ++i)
+    if (!c.links[main].required && c.links[i].required) main = i;
+  return main;
 }
 
-/// Nothing where it was left free.
-std::string told_reason(const FixedAxes& fixed, Axis axis) {
-  if (fixed.told(degree_of(axis))) return "told to be 1";
-  return fixed.bounds_of(degree_of(axis)).most == 1 ? "bounded to 1" : "";
-}
-
-std::string unused_reason(const Estimator& estimator, const FixedAxes& fixed, Axis axis,
-                          const SearchResult& result, SearchWatch* watch) {
-  const Estimate& best = *result.best;
-  FixedAxes used = fixed;
-  used.bounds_of(degree_of(axis)).least = std::max(2, fixed.bounds_of(degree_of(axis)).least);
-  const auto known = std::find_if(result.runners_up.begin(), result.runners_up.end(),
-                                  [&](const Estimate& e) { return degree(e.plan, axis) > 1; });
-  const SearchResult with = fastest(
-      estimator, used, known == result.runners_up.end() ? std::nullopt : std::optional(known->plan), watch);
-  if (with.best) {
-    return "the best plan with it, " + canonical(with.best->plan) + ", takes " + format(with.best->step) +
-           ", " + format_number(per_sequence(*with.best) / per_sequence(best)) + " x the time" +
-           largest_growth(best, *with.best);
-  }
-  if (const auto& miss = with.census.nearest_miss) {
-    return "no plan with it fits; the closest, " + canonical(miss->plan) + ", is " + format(miss->shortfall) +
-           " too large";
-  }
-  return illegal_reason(estimator, best.plan, axis);
+AxisFinding finding(const Case& c) {
+  Sentence s;
+  if (c.axis.degree == Degree::kZero) s = memory_reason(c);
+  s.add(c.hides() ? hidden_reason(c) : exposed_reason(c));
+  add_links(c, s);
+  add_next_tier(c, s);
+  const std::vector<Tier>& tiers = c.cluster().tiers;
+  const Degree counted = c.axis.degree == Degree::kZero ? Degree::kShardGroup : c.axis.degree;
+  AxisFinding found{c.axis.name,
+                    degree_of(c.best.plan, counted),
+                    tiers[c.link().tier].name,
+                    c.link().required,
+                    c.link().available,
+                    s.words()};
+  found.spans = tiers[c.cost.group.tier].name;
+  found.hides = c.hides();
+  for (const AxisLink& link : c.links)
+    found.links.push_back({tiers[link.tier].name, link.required, link.available});
+  found.figures = s.figures();
+  // As it is printed: what is needed is not rounded down.
+  if (found.required_bandwidth)
+    found.figures.push_back({"required", rounded_up(*found.required_bandwidth).raw(), "bytes/s"});
+  return found;
 }
 
 }  // namespace
 
-std::int64_t degree(const Plan& plan, Axis axis) { return degree_of(plan, degree_of(axis)); }
-
 std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimate& best) {
-  const Cluster& cluster = estimator.question().cluster;
   std::vector<AxisFinding> findings;
-  for (const Axis axis : kAxisOrder) {
-    if (degree(best.plan, axis) <= 1) continue;
-    const AxisCost<>& cost = best.time.axis(axis);
-    if (cost.occurrences <= 0) continue;
-    const bool hidden = hides(axis, cost);
-    const Seconds<> budget =
-        hidden ? cost.window : compute_time(best.time) * ratio(kExposedShare / cost.occurrences);
-    const AxisBandwidth bandwidth = axis_bandwidth(cluster, cost, budget);
-    const std::string reason =
-        hidden ? hidden_reason(axis, cost, bandwidth, best, cluster.device.efficiency.contention.value)
-               : exposed_reason(axis, cost, bandwidth, best);
-    findings.push_back({name(axis), degree(best.plan, axis), cluster.tiers[cost.group.tier].name,
-                        bandwidth.required, bandwidth.available,
-                        reason + next_tier_reason(cluster, cost.group.tier, bandwidth)});
+  for (const PlanAxis& axis : kPlanAxes) {
+    const AxisCost<>& cost = cost_of(best.time, axis.traffic);
+    if (!uses(best.plan, axis) || cost.occurrences <= 0) continue;
+    Case c{estimator, best, axis, cost, axis_links(estimator, best.plan, axis.traffic)};
+    if (c.links.empty()) continue;
+    c.main = pacing(c);
+    findings.push_back(finding(c));
   }
   return findings;
-}
-
-UnusedAxes unused_axes(const Estimator& estimator, const FixedAxes& fixed, const SearchResult& result,
-                       SearchWatch* watch) {
-  UnusedAxes unused;
-  const auto left_free = [&](Axis axis) {
-    return degree(result.best->plan, axis) <= 1 && told_reason(fixed, axis).empty();
-  };
-  WatchedItems items(watch, "unused axes", std::count_if(kAxisOrder.begin(), kAxisOrder.end(), left_free));
-  for (const Axis axis : kAxisOrder) {
-    if (degree(result.best->plan, axis) > 1) continue;
-    std::string reason = told_reason(fixed, axis);
-    if (left_free(axis) && items.next()) reason = unused_reason(estimator, fixed, axis, result, watch);
-    if (left_free(axis) && stopped(watch)) {
-      unused.left.emplace_back(name(axis));
-    } else {
-      unused.found.push_back({name(axis), std::move(reason)});
-    }
-  }
-  return unused;
 }
 
 }  // namespace shardplan

@@ -1,13 +1,16 @@
 #include "reason/binding.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "reason/memory_answer.h"
+#include "reason/sentence.h"
 #include "reason/time_groups.h"
 #include "units/format.h"
 
 namespace shardplan {
 namespace {
-
-std::string count(double n) { return format_count(n); }
 
 /// The part of a breakdown that a constraint is about, in words with its size.
 std::string memory_words(const MemoryBreakdown<>& m) {
@@ -18,47 +21,118 @@ std::string memory_words(const MemoryBreakdown<>& m) {
   return text;
 }
 
+struct MemoryPart {
+  const char* id;
+  const char* words;
+  const char* verb;
+  Bytes<> size;
+};
+
+/// In the order in which a limit is broken.
+std::array<MemoryPart, 4> memory_parts(const MemoryBreakdown<>& m) {
+  return {{{"state", "state", " is ", m.state()},
+           {"activations", "activations", " are ", m[MemoryTerm::kActivations]},
+           {"logits", "logits", " are ", m[MemoryTerm::kLogits]},
+           {"buffers", "working buffers", " are ", m[MemoryTerm::kTransient] + m[MemoryTerm::kBuffers]}}};
+}
+
+/// Which part of the memory is the larger: "state is 20.1 GiB, 2.3 times the 8.9 GiB of activations".
+void add_memory_sides(const MemoryBreakdown<>& memory, Sentence& s) {
+  auto parts = memory_parts(memory);
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const MemoryPart& a, const MemoryPart& b) { return a.size > b.size; });
+  s.text(parts[0].words + std::string(parts[0].verb)).size(parts[0].id, parts[0].size);
+  if (parts[1].size <= bytes(0)) return;
+  s.text(", ").ratio("memory_ratio", parts[0].size / parts[1].size).text(" times the ");
+  s.size(parts[1].id, parts[1].size).text(std::string(" of ") + parts[1].words);
+}
+
+BindingConstraint binding(std::string kind, const Sentence& s, double value, double limit, const char* unit) {
+  return {std::move(kind), s.words(), value, limit, unit, s.figures()};
+}
+
 BindingConstraint of_time(const Estimate& best, const Cluster& cluster) {
   const auto groups = time_groups(best, cluster);
   if (groups.empty()) return {"none", "nothing takes time", 0, 0, "s"};
   const TimeGroup& first = groups.front();
-  std::string text = kind_words(first.kind) + " binds: " + format(first.exposed) + " of " + first.words +
-                     " in a " + format(best.step) + " step";
+  Sentence s(kind_words(first.kind) + " binds: ");
+  s.time("binding", first.exposed)
+      .text(" of " + first.words + " in a ")
+      .time("step", best.step)
+      .text(" step");
   if (groups.size() > 1) {
-    text += "; the next term, " + groups[1].words + ", is " + format(groups[1].exposed);
+    s.text(", ").ratio("over_next", first.exposed / groups[1].exposed);
+    s.text(" times the ").time("next", groups[1].exposed).text(" of the next, " + groups[1].words);
   }
-  text += ". Memory leaves " + format(best.headroom()) + " of " + format(best.usable) + " usable";
-  return {first.kind, text, first.exposed.raw(), best.step.raw(), "s"};
+  s.text(". Memory leaves ").size("headroom", best.headroom()).text(" of ").size("usable", best.usable);
+  s.text(" usable: ");
+  add_memory_sides(best.memory, s);
+  return binding(first.kind, s, first.exposed.raw(), best.step.raw(), "s");
 }
 
-BindingConstraint of_floor(const Estimator& estimator, const Floor& floor) {
-  const double gpus = static_cast<double>(estimator.question().cluster.gpus);
-  return {"state",
-          "state binds: under any plan it is at least " + format_gibibytes(floor.state_per_gpu) +
-              " on each of " + count(gpus) + " GPUs (" + format_gibibytes(floor.state) +
-              " in all), usable is " + format_gibibytes(floor.usable) +
-              "; for the state alone the smallest N is " + count(floor.min_gpus) + " (" +
-              count(floor.min_gpus_whole_nodes) + " in whole nodes)",
-          floor.state_per_gpu.raw(), floor.usable.raw(), "bytes"};
+/// What the plan that comes closest keeps, where the state of any is too large.
+BindingConstraint of_floor(const Estimator& estimator, const Floor& floor, const SearchResult& result) {
+  Sentence s("state binds: under any plan it is at least ");
+  s.gibibytes("state_per_gpu", floor.state_per_gpu).text(" on each of ");
+  s.count("gpus", estimator.question().cluster.gpus, "GPUs").text(" GPUs (");
+  s.gibibytes("state_total", floor.state).text(" in all), ");
+  s.ratio("over_usable", floor.state_per_gpu / floor.usable).text(" times the ");
+  s.gibibytes("usable", floor.usable).text(" usable; for the state alone the smallest N is ");
+  s.count("min_gpus", floor.min_gpus, "GPUs").text(" (");
+  s.count("min_gpus_whole_nodes", floor.min_gpus_whole_nodes, "GPUs").text(" in whole nodes)");
+  if (const auto& miss = result.census.nearest_miss) {
+    s.text(". In the plan that comes closest, " + canonical(miss->plan) + ", ");
+    add_memory_sides(miss->memory, s);
+    if (miss->memory.state() > miss->memory[MemoryTerm::kActivations])
+      s.text(": the weights bind, not the sequence");
+  }
+  return binding("state", s, floor.state_per_gpu.raw(), floor.usable.raw(), "bytes");
+}
+
+/// What the parts before the one that breaks the limit leave for it.
+void add_room(const NearestMiss& miss, Bytes<> usable, Sentence& s) {
+  Bytes<> before{};
+  std::string words;
+  for (const MemoryPart& part : memory_parts(miss.memory)) {
+    if (before + part.size <= usable) {
+      words += (words.empty() ? "" : ", ") + std::string(part.words);
+      before += part.size;
+      continue;
+    }
+    const Bytes<> left = usable - before;
+    if (words.empty()) {
+      s.text(part.words + std::string(" alone is ")).size(part.id, part.size).text(", ");
+      s.ratio("over_usable", part.size / usable)
+          .text(" times what is usable: the weights bind, not the sequence");
+      return;
+    }
+    s.size("before", before).text(" of " + words + " leave ").size("left", left).text(", ");
+    s.text(part.words + std::string(part.verb)).size(part.id, part.size).text(", ");
+    s.ratio("over_left", part.size / left).text(" times that");
+    if (miss.constraint == Constraint::kActivations && part.size > miss.memory.state())
+      s.text(": the sequence binds, not the weights");
+    return;
+  }
 }
 
 BindingConstraint of_nearest_miss(const NearestMiss& miss, Bytes<> usable) {
   const std::string kind = memory_kind(miss.constraint);
-  return {kind,
-          kind + " bind: the plan that comes closest, " + canonical(miss.plan) + ", needs " +
-              format(miss.memory.total()) + " (" + memory_words(miss.memory) + ") on stage " +
-              std::to_string(miss.stage) + ", usable is " + format(usable) + ": " + format(miss.shortfall) +
-              " too much",
-          miss.memory.total().raw(), usable.raw(), "bytes"};
+  Sentence s(kind + (kind == "state" ? " binds" : " bind") + ": the plan that comes closest, " +
+             canonical(miss.plan) + ", needs ");
+  s.size("total", miss.memory.total()).text(" on stage ").count("stage", std::int64_t{miss.stage});
+  s.text(", usable is ").size("usable", usable).text(": ").size("shortfall", miss.shortfall);
+  s.text(" too much; ");
+  add_room(miss, usable, s);
+  return binding(kind, s, miss.memory.total().raw(), usable.raw(), "bytes");
 }
 
 BindingConstraint of_host(const Estimator& estimator, const HostMiss& least) {
   const Bytes<> has = estimator.question().cluster.host_memory->value;
-  return {"state",
-          "state binds: of the plans that fit the GPUs, " + canonical(least.plan) +
-              " keeps the least on a host: " + format(least.need) + " for a node, whose host has " +
-              format(has),
-          least.need.raw(), has.raw(), "bytes"};
+  Sentence s("state binds: of the plans that fit the GPUs, " + canonical(least.plan) +
+             " keeps the least on a host: ");
+  s.size("host_need", least.need).text(" for a node, ").ratio("over_host", least.need / has);
+  s.text(" times the ").size("host", has).text(" that its host has");
+  return binding("state", s, least.need.raw(), has.raw(), "bytes");
 }
 
 }  // namespace
@@ -78,7 +152,7 @@ BindingConstraint binding_constraint(const Estimator& estimator, const FixedAxes
                                      const SearchResult& result) {
   if (result.best) return of_time(*result.best, estimator.question().cluster);
   const Floor floor = state_floor(estimator);
-  if (!floor.feasible) return of_floor(estimator, floor);
+  if (!floor.feasible) return of_floor(estimator, floor, result);
   if (result.stopped) return {"none", "the search was stopped before it had found a plan", 0, 0, ""};
   if (result.census.nearest_host) return of_host(estimator, *result.census.nearest_host);
   if (result.census.nearest_miss) {

@@ -183,44 +183,8 @@ void add_plans(const Before& before, const Estimator& estimator, const Plan& fro
   }
 }
 
-/// Another question for the same plan.
-struct Variant {
-  std::string change;
-  Question question;
-};
-
 // Rank of the adapters that are proposed: PEFT's examples take 8 to 64, and the choice moves little memory.
 constexpr std::int64_t kAdapterRank = 16;
-
-std::vector<Variant> variants(const Question& question, std::span<const BlockFormat> bases) {
-  std::vector<Variant> all;
-  const auto add = [&](const std::string& change) -> Training& {
-    return all.emplace_back(Variant{change, question}).question.workload;
-  };
-  const Training& now = question.workload;
-  const std::string optimizer = std::string("optimizer ") + name(now.optimizer) + " to ";
-  if (now.optimizer == Optimizer::kAdamW)
-    add(optimizer + name(Optimizer::kAdamW8bit)).optimizer = Optimizer::kAdamW8bit;
-  // The closed forms know neither narrower inputs nor frozen weights.
-  if (question.activations == ActivationModel::kPaper) return all;
-  const auto fp8 = static_cast<std::size_t>(PrecisionRecipe::kFp8);
-  const bool wide = now.precision() == Precision::kBf16 || now.precision() == Precision::kFp16;
-  if (wide && question.cluster.device.peak[static_cast<std::size_t>(Precision::kFp8)] &&
-      question.framework.buffers.quantized[fp8].product_input.value > bytes(0)) {
-    add(std::string("precision ") + name(now.recipe) + " to " + name(PrecisionRecipe::kFp8)).recipe =
-        PrecisionRecipe::kFp8;
-  }
-  if (now.adapters.rank > 0) return all;
-  const Adapters adapters{.rank = kAdapterRank, .targets = targets::kAll, .base = {}};
-  const std::string only = "adapters of rank " + std::to_string(kAdapterRank) + " trained alone";
-  add(only).adapters = adapters;
-  for (const BlockFormat& base : bases) {
-    Adapters& quantized = add(only + ", base in " + base.name).adapters;
-    quantized = adapters;
-    quantized.base = base;
-  }
-  return all;
-}
 
 bool before_in_order(const Remedy& a, const Remedy& b) {
   if (a.changes_training != b.changes_training) return b.changes_training;
@@ -231,8 +195,8 @@ bool before_in_order(const Remedy& a, const Remedy& b) {
 
 /// The variant with the same plan; where no single change is enough (`together`), with the cheapest neighbour
 /// that is.
-std::optional<Remedy> training_otherwise(const Before& before, const Variant& variant, const Plan& plan,
-                                         bool together) {
+std::optional<Remedy> training_otherwise(const Before& before, const TrainingVariant& variant,
+                                         const Plan& plan, bool together) {
   const Estimator estimator(variant.question);
   std::vector<Remedy> found;
   add_plans(before, estimator, plan, {plan}, found);
@@ -269,7 +233,7 @@ std::vector<Remedy> all_remedies(const Before& before, const Estimator& estimato
   const Ratio<> most = together ? ratio(std::numeric_limits<double>::infinity()) : cheapest->step;
   std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(found),
                [&](const Remedy& pair) { return pair.step < most; });
-  for (const Variant& variant : variants(estimator.question(), bases)) {
+  for (const TrainingVariant& variant : training_variants(estimator.question(), bases)) {
     if (auto one = training_otherwise(before, variant, plan, together)) found.push_back(*one);
   }
   std::sort(found.begin(), found.end(), before_in_order);
@@ -290,6 +254,36 @@ std::vector<Remedy> host_remedies(const Estimator& estimator, const Plan& plan,
   return all_remedies(
       {fullest_total(estimator, plan), estimator.usable<double>(), estimator.time<double>(plan).total()},
       estimator, plan, bases);
+}
+
+std::vector<TrainingVariant> training_variants(const Question& question, std::span<const BlockFormat> bases) {
+  std::vector<TrainingVariant> all;
+  const auto add = [&](const char* id, const std::string& change) -> Training& {
+    return all.emplace_back(TrainingVariant{id, change, question}).question.workload;
+  };
+  const Training& now = question.workload;
+  const std::string optimizer = std::string("optimizer ") + name(now.optimizer) + " to ";
+  if (now.optimizer == Optimizer::kAdamW)
+    add("optimizer", optimizer + name(Optimizer::kAdamW8bit)).optimizer = Optimizer::kAdamW8bit;
+  // The closed forms know neither narrower inputs nor frozen weights.
+  if (question.activations == ActivationModel::kPaper) return all;
+  const auto fp8 = static_cast<std::size_t>(PrecisionRecipe::kFp8);
+  const bool wide = now.precision() == Precision::kBf16 || now.precision() == Precision::kFp16;
+  if (wide && question.cluster.device.peak[static_cast<std::size_t>(Precision::kFp8)] &&
+      question.framework.buffers.quantized[fp8].product_input.value > bytes(0)) {
+    add("precision", std::string("precision ") + name(now.recipe) + " to " + name(PrecisionRecipe::kFp8))
+        .recipe = PrecisionRecipe::kFp8;
+  }
+  if (now.adapters.rank > 0) return all;
+  const Adapters adapters{.rank = kAdapterRank, .targets = targets::kAll, .base = {}};
+  const std::string only = "adapters of rank " + std::to_string(kAdapterRank) + " trained alone";
+  add("adapters", only).adapters = adapters;
+  for (const BlockFormat& base : bases) {
+    Adapters& quantized = add("adapters", only + ", base in " + base.name).adapters;
+    quantized = adapters;
+    quantized.base = base;
+  }
+  return all;
 }
 
 bool keeps_training(const std::vector<Remedy>& remedies) {

@@ -39,6 +39,15 @@ std::vector<Remedy> remedies(const Estimator& estimator, const Plan& plan, Bytes
 std::vector<Remedy> host_remedies(const Estimator& estimator, const Plan& plan,
                                   std::span<const BlockFormat> bases = {});
 
+/// The same question trained otherwise: a narrower optimizer, narrower products, adapters alone.
+struct TrainingVariant {
+  const char* id;      // "optimizer", "precision", "adapters"
+  std::string change;  // "optimizer adamw to adamw-8bit"
+  Question question;
+};
+std::vector<TrainingVariant> training_variants(const Question& question,
+                                               std::span<const BlockFormat> bases = {});
+
 /// Whether one of them leaves alone what is trained.
 bool keeps_training(const std::vector<Remedy>& remedies);
 

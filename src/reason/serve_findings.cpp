@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reason/bisect.h"
+#include "reason/sentence.h"
 #include "reason/time_groups.h"
 #include "units/format.h"
 
@@ -44,40 +45,49 @@ std::vector<Group> step_groups(const ServeQuestion& q, const DecodeCost<>& c) {
   return groups;
 }
 
-std::string limit_words(const ServeQuestion& q, const ServePlan& p) {
-  if (!q.tpot_limit) return "";
+void add_limit(const ServeQuestion& q, const ServePlan& p, Sentence& s) {
+  if (!q.tpot_limit) return;
   const Seconds<> step = p.cost.step(), limit = *q.tpot_limit;
-  if (p.meets) return ". The limit of " + format(limit) + " leaves " + format(limit - step);
-  return ". The token is " + format(step - limit) + " over the limit of " + format(limit);
+  if (p.meets) {
+    s.text(". The limit of ").time("limit", limit).text(" leaves ").time("left", limit - step);
+  } else {
+    s.text(". The token is ").time("over", step - limit).text(" over the limit of ").time("limit", limit);
+  }
 }
 
 BindingConstraint of_time(const ServeQuestion& q, const ServePlan& p) {
   const std::vector<Group> groups = step_groups(q, p.cost);
   const Group& first = groups[0];
   const Group& next = groups[1];
-  std::string text = kind_words(first.kind) + " binds: " + format(first.time) + " of the " +
-                     format(p.cost.step()) + " of a token are " + first.words;
-  if (next.time > seconds(0)) text += "; the next " + format(next.time) + " are " + next.words;
-  return {first.kind, text + limit_words(q, p), first.time.raw(), q.tpot_limit.value_or(p.cost.step()).raw(),
-          "s"};
+  Sentence s(kind_words(first.kind) + " binds: ");
+  s.time("binding", first.time).text(" of the ").time("token", p.cost.step()).text(" of a token are ");
+  s.text(first.words);
+  if (next.time > seconds(0)) {
+    s.text(", ").ratio("over_next", first.time / next.time).text(" times the ");
+    s.time("next", next.time).text(" of " + next.words);
+  }
+  add_limit(q, p, s);
+  return {first.kind, s.words(),  first.time.raw(), q.tpot_limit.value_or(p.cost.step()).raw(),
+          "s",        s.figures()};
 }
 
 BindingConstraint of_memory(const ServeQuestion& q, const ServePlan& p) {
   const DecodeCost<>& c = p.cost;
+  Sentence s;
   if (c.weights_gpu > c.usable) {
-    return {"weights",
-            "weights bind: " + format(c.weights) + " over " + count(p.plan.tp) +
-                (p.plan.tp == 1 ? " GPU is " : " GPUs are ") + format(c.weights_gpu) + " each, usable is " +
-                format(c.usable),
-            c.weights_gpu.raw(), c.usable.raw(), "bytes"};
+    s.text("weights bind: ").size("weights", c.weights).text(" over ");
+    s.count("gpus", std::int64_t{p.plan.tp}, "GPUs").text(p.plan.tp == 1 ? " GPU is " : " GPUs are ");
+    s.size("weights_per_gpu", c.weights_gpu).text(" each, ").ratio("over_usable", c.weights_gpu / c.usable);
+    s.text(" times the ").size("usable", c.usable).text(" usable");
+    return {"weights", s.words(), c.weights_gpu.raw(), c.usable.raw(), "bytes", s.figures()};
   }
   const Bytes<> left = c.usable - c.weights_gpu;
-  return {"kv_cache",
-          "kv_cache binds: the cache of " + load_words(q) + " is " + format(c.kv_gpu) +
-              " on each GPU, weights of " + format(c.weights_gpu) + " leave " + format(left) + " of " +
-              format(c.usable) + " usable: " + format_count(c.concurrency.raw()) +
-              (c.concurrency == ratio(1) ? " fits" : " fit"),
-          c.kv_gpu.raw(), left.raw(), "bytes"};
+  s.text("kv_cache binds: the cache of " + load_words(q) + " is ").size("kv_cache", c.kv_gpu);
+  s.text(" on each GPU, ").ratio("over_left", c.kv_gpu / left).text(" times the ").size("left", left);
+  s.text(" that weights of ").size("weights_per_gpu", c.weights_gpu).text(" leave of ");
+  s.size("usable", c.usable).text(" usable: ").count("concurrency", c.concurrency.raw());
+  s.text(c.concurrency == ratio(1) ? " fits" : " fit");
+  return {"kv_cache", s.words(), c.kv_gpu.raw(), left.raw(), "bytes", s.figures()};
 }
 
 /// The first value beyond `now` at which the answer is another one.

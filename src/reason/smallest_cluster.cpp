@@ -17,7 +17,6 @@ constexpr std::uint8_t bits(std::initializer_list<Offload> parts) {
   return all;
 }
 
-/// What may be kept on a host; which of it a framework can is a rule of the space.
 constexpr std::array kOnHost{bits({Offload::kOptimizer}), bits({Offload::kOptimizer, Offload::kParameters}),
                              bits({Offload::kActivations}),
                              bits({Offload::kOptimizer, Offload::kActivations}),
@@ -48,6 +47,8 @@ std::optional<SmallestCluster> smallest_before(const Question& question, const F
 constexpr std::int64_t kAnyCount = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
+
+std::span<const std::uint8_t> offload_choices() { return kOnHost; }
 
 std::optional<SmallestCluster> smallest_cluster(const Question& question, const Floor& floor) {
   return smallest_before(question, floor, kAnyCount);

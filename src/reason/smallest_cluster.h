@@ -7,7 +7,9 @@
 // what another plan on the same GPUs would need (reason/remedies.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "reason/memory_answer.h"
 
@@ -20,5 +22,9 @@ std::optional<SmallestCluster> smallest_cluster(const Question& question, const 
 /// nothing where that takes no fewer GPUs than `without`.
 std::optional<SmallestCluster> smallest_offloading(const Question& question,
                                                    const std::optional<SmallestCluster>& without);
+
+/// What may be kept on a host, each in the bits of a plan; which of it a framework can is a rule of the
+/// space.
+std::span<const std::uint8_t> offload_choices();
 
 }  // namespace shardplan

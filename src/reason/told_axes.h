@@ -17,4 +17,9 @@ namespace shardplan {
 /// told.
 Error illegal_axes(const Violation& violation, const std::vector<ToldAxis>& told);
 
+/// The same with the smallest change that makes a plan legal, where one told axis is enough: its value that
+/// is nearest to what was told ("--tp 8").
+Error illegal_axes(const Question& question, const FixedAxes& fixed, const Violation& violation,
+                   const std::vector<ToldAxis>& told);
+
 }  // namespace shardplan

@@ -21,6 +21,21 @@ std::string threshold_value(double value, const std::string& unit) {
   return format_number(value) + " " + unit;
 }
 
+std::string nothing_fits_lines(const Answer& a) {
+  if (!a.nothing_fits) return "";
+  const NothingFits& why = *a.nothing_fits;
+  std::string text = "proof: " + why.proof + "\n";
+  text += "\nlimits: no plan keeps all of them, without any one of them some plan fits\n";
+  for (const Limit& limit : why.limits) text += "  " + limit.statement + "\n";
+  text += "\nsmallest changes with which a plan fits, each alone and planned again\n";
+  for (const FittingChange& change : why.changes) {
+    text += "  " + change.statement + ": " + change.price + "\n";
+    text += "    " + canonical(change.plan) + "\n";
+  }
+  if (why.changes.empty()) text += "  none was found\n";
+  return text;
+}
+
 std::string finding_lines(const Answer& a) {
   std::string text;
   if (!a.axes.empty()) {

@@ -11,6 +11,8 @@
 namespace shardplan {
 
 std::string finding_lines(const Answer& answer);
+/// Why nothing fits, and the smallest changes with which something does; empty where that was not found.
+std::string nothing_fits_lines(const Answer& answer);
 /// "192 GiB", "4,096 tokens", "50 GB/s".
 std::string threshold_value(double value, const std::string& unit);
 

@@ -15,6 +15,7 @@ std::string count(std::int64_t n) { return format_count(static_cast<double>(n));
 
 const char* axis_words(const std::string& axis) {
   if (axis == "dp") return "data parallelism";
+  if (axis == "zero") return "ranks that share the state";
   if (axis == "tp") return "tensor parallelism";
   if (axis == "pp") return "pipeline parallelism";
   if (axis == "cp") return "context parallelism";
@@ -104,6 +105,22 @@ class Figures {
 std::vector<Markup> texts(const std::vector<std::string>& lines) { return {lines.begin(), lines.end()}; }
 
 }  // namespace
+
+Section nothing_fits_section(const std::optional<NothingFits>& why) {
+  if (!why) return {};
+  std::vector<Markup> limits;
+  for (const Limit& limit : why->limits) limits.push_back(breakable(limit.statement));
+  HtmlTable table("The smallest changes with which a plan fits, each alone and planned again", "wwwr",
+                  {"change", "price", "plan", "step"});
+  for (const FittingChange& change : why->changes) {
+    table.row({breakable(change.statement), breakable(change.price),
+               element("code", breakable(canonical(change.plan))), format(change.step)});
+  }
+  return {"Why nothing fits", "nothing-fits",
+          paragraph(breakable(why->proof)) +
+              paragraph("No plan keeps all of these limits, and without any one of them some plan fits:") +
+              list(limits) + table.markup()};
+}
 
 Section axes_section(const Cluster& cluster, const std::vector<AxisFinding>& axes,
                      const std::vector<UnusedAxis>& not_used) {

@@ -11,6 +11,8 @@
 
 namespace shardplan {
 
+/// Why nothing fits, and the smallest changes with which something does.
+Section nothing_fits_section(const std::optional<NothingFits>& why);
 /// The machine's tiers as nested boxes, each with the axes that live on its links.
 Section axes_section(const Cluster& cluster, const std::vector<AxisFinding>& axes,
                      const std::vector<UnusedAxis>& not_used);

@@ -42,7 +42,8 @@ class PlanPage {
     const std::string title = q_.model.name + " on " +
                               (run_.undecided() ? "" : count(q_.cluster.gpus) + " x ") +
                               q_.cluster.device.name;
-    const std::vector<Section> all{memory(),
+    const std::vector<Section> all{nothing_fits_section(a_.nothing_fits),
+                                   memory(),
                                    step(),
                                    time_line(),
                                    axes_section(q_.cluster, a_.axes, a_.not_used),

@@ -72,6 +72,22 @@ TEST(HtmlReport, WhereNothingFitsItShowsThePlanThatComesClosest) {
   EXPECT_THAT(html, Not(HasSubstr("Time of one step")));
 }
 
+TEST(HtmlReport, WhereNothingFitsItSaysWhyAndWhatWould) {
+  const Question q = question({{"--preset", "llama3-70b"}, {"--gpus", "4"}});
+  const Estimator estimator(q);
+  const Answer a = answer(estimator, q.fixed);
+  ASSERT_TRUE(a.nothing_fits);
+  const std::string html = plan_html(estimator, a, run_answer({}, {}, a.result.best), {});
+  const auto shown = [&](const std::string& text) { return HasSubstr(breakable(text).html()); };
+  EXPECT_THAT(html, shown(a.nothing_fits->proof));
+  for (const Limit& limit : a.nothing_fits->limits) EXPECT_THAT(html, shown(limit.statement));
+  ASSERT_FALSE(a.nothing_fits->changes.empty());
+  for (const FittingChange& change : a.nothing_fits->changes) {
+    EXPECT_THAT(html, shown(change.statement));
+    EXPECT_THAT(html, shown(change.price));
+  }
+}
+
 TEST(HtmlReport, StagesThatHoldTheSameAreDrawnOnce) {
   MemoryBreakdown<> first, inner;
   first[MemoryTerm::kWeights] = gibibytes(2);

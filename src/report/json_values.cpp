@@ -217,27 +217,88 @@ Json nearest_json(const std::vector<NearRun>& nearest) {
   return list;
 }
 
+namespace {
+
+Json figures_json(const std::vector<StatedFigure>& figures) {
+  Json list = Json::array();
+  for (const StatedFigure& f : figures) list.push_back({{"id", f.id}, {"value", f.value}, {"unit", f.unit}});
+  return list;
+}
+
+Json axis_json(const AxisFinding& x) {
+  Json json{{"axis", x.axis},
+            {"degree", x.degree},
+            {"tier", x.tier},
+            {"required_bandwidth_bytes_per_s", optional_rate(x.required_bandwidth)},
+            {"available_bandwidth_bytes_per_s", optional_rate(x.available_bandwidth)},
+            {"required_for", x.hides ? "hidden" : "tenth_of_compute"},
+            {"spans", x.spans.empty() ? x.tier : x.spans},
+            {"links", Json::array()},
+            {"reason", x.reason},
+            {"figures", figures_json(x.figures)}};
+  for (const LinkNeed& link : x.links) {
+    json["links"].push_back({{"tier", link.tier},
+                             {"required_bandwidth_bytes_per_s", optional_rate(link.required)},
+                             {"available_bandwidth_bytes_per_s", link.available.raw()}});
+  }
+  return json;
+}
+
+Json limit_json(const Limit& limit) {
+  Json json{{"id", limit.id}, {"statement", limit.statement}, {"value", nullptr}, {"unit", limit.unit}};
+  if (limit.value > 0) json["value"] = limit.value;
+  return json;
+}
+
+Json change_json(const FittingChange& change) {
+  Json json{{"id", change.id},
+            {"statement", change.statement},
+            {"price", change.price},
+            {"from", nullptr},
+            {"to", nullptr},
+            {"unit", change.unit},
+            {"changes_training", change.changes_training},
+            {"plan", plan_json(change.plan)},
+            {"step_time_s", change.step.raw()},
+            {"gpus", change.gpus},
+            {"host_memory_bytes", change.host.raw()},
+            {"figures", figures_json(change.figures)}};
+  if (change.from > 0) {
+    json["from"] = change.from;
+    json["to"] = change.to;
+  }
+  return json;
+}
+
+}  // namespace
+
+Json nothing_fits_json(const std::optional<NothingFits>& why) {
+  if (!why) return nullptr;
+  Json json{{"limits", Json::array()},
+            {"proof", why->proof},
+            {"figures", figures_json(why->figures)},
+            {"changes", Json::array()}};
+  for (const Limit& limit : why->limits) json["limits"].push_back(limit_json(limit));
+  for (const FittingChange& change : why->changes) json["changes"].push_back(change_json(change));
+  return json;
+}
+
 Json binding_json(const BindingConstraint& binding) {
-  return {{"kind", binding.kind},
-          {"statement", binding.statement},
-          {"value", binding.value},
-          {"limit", binding.limit},
-          {"unit", binding.unit}};
+  return {{"kind", binding.kind},   {"statement", binding.statement},
+          {"value", binding.value}, {"limit", binding.limit},
+          {"unit", binding.unit},   {"figures", figures_json(binding.figures)}};
 }
 
 void add_findings(const Answer& a, Json& json) {
   json["binding_constraint"] = binding_json(a.binding);
   for (const char* key : {"axes", "not_used", "failure_modes", "thresholds", "unknowns"})
     json[key] = Json::array();
-  for (const AxisFinding& x : a.axes) {
-    json["axes"].push_back({{"axis", x.axis},
-                            {"degree", x.degree},
-                            {"tier", x.tier},
-                            {"required_bandwidth_bytes_per_s", optional_rate(x.required_bandwidth)},
-                            {"available_bandwidth_bytes_per_s", optional_rate(x.available_bandwidth)},
-                            {"reason", x.reason}});
+  for (const AxisFinding& x : a.axes) json["axes"].push_back(axis_json(x));
+  for (const UnusedAxis& x : a.not_used) {
+    json["not_used"].push_back(
+        {{"axis", x.axis}, {"reason", x.reason}, {"figures", figures_json(x.figures)}});
+    if (x.plan) json["not_used"].back()["plan"] = plan_json(*x.plan);
   }
-  for (const UnusedAxis& x : a.not_used) json["not_used"].push_back({{"axis", x.axis}, {"reason", x.reason}});
   for (const FailureMode& f : a.failure_modes) {
     json["failure_modes"].push_back(
         {{"id", f.id}, {"statement", f.statement}, {"symptom", f.symptom}, {"metric", f.metric}});

@@ -32,6 +32,8 @@ Json best_clear_json(const Answer& answer);
 Json memory_band_json(const std::optional<ErrorBand>& band, Bytes<> total);
 /// {"id", "source", "measured", "predicted"} of runs, seconds, with what was run and how far it is.
 Json nearest_json(const std::vector<NearRun>& nearest);
+/// Why nothing fits, and what would; null where something does.
+Json nothing_fits_json(const std::optional<NothingFits>& why);
 /// binding_constraint, axes, not_used, failure_modes, thresholds, unknowns.
 void add_findings(const Answer& answer, Json& json);
 

@@ -142,7 +142,7 @@ std::string plan_text(const Question& q, const Answer& a, const SearchTime& time
   if (a.result.best) {
     text = best_lines(q, a);
   } else {
-    text = no_plan_words(q, a) + "\n" + a.binding.statement + "\n";
+    text = no_plan_words(q, a) + "\n" + a.binding.statement + "\n" + nothing_fits_lines(a);
   }
   return text + "\n" + census_lines(a.result, time) + sensitivity_lines(a) + finding_lines(a) +
          assumed_lines(q);
@@ -169,6 +169,7 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
                     {"time_s", time.seconds},
                     {"plans_per_s", static_cast<double>(census.judged()) / std::max(time.seconds, 1e-9)}};
   add_findings(a, json);
+  json["nothing_fits"] = nothing_fits_json(a.nothing_fits);
   json["sensitivity"] = sensitivity_json(a);
   json["nearest_measured"] = nearest_json(a.nearest);
   json["model"] = model_json(q.model, state_parameters(q.model));

@@ -180,6 +180,7 @@ Json sweep_row_json(std::int64_t index, const std::string& digest, const Json& i
   if (!row.error && !row.run.best) json["verdict"] = name(Verdict::kNo);
   json["run"] = row.error ? Json(nullptr) : run_json(row);
   json["binding_constraint"] = row.error ? Json(nullptr) : binding_json(row.binding);
+  if (!row.error) json["binding_constraint"].erase("figures");  // a row has one value in each column
   json["nearest_miss"] = nearest_miss_json(row.nearest_miss);
   json["error"] = row.error ? error_json(*row.error) : Json(nullptr);
   json["assumed"] = row.assumed;
