@@ -43,11 +43,28 @@ struct UnusedAxis {
   std::string reason;  // what using it would have cost, with a number
 };
 
+/// A number of a statement as it was before it was rounded for it, in SI base units.
+struct StatedFigure {
+  std::string name;  // "headroom"
+  double value = 0;
+  std::string unit;  // "bytes"; "" of a ratio and of a count
+};
+
+/// The value of a failure's metric from which on it has arrived.
+struct FailureLevel {
+  std::string when;  // the metric is "above" it, or "below"
+  double value = 0;
+  std::string unit;
+  std::string statement;  // "above 5.1 GiB: the headroom and what ..."
+};
+
 struct FailureMode {
   std::string id;
   std::string statement;
   std::string symptom;
   std::string metric;
+  std::optional<FailureLevel> level = std::nullopt;
+  std::vector<StatedFigure> figures = {};  // of the statement and of the level's
 };
 
 struct Threshold {

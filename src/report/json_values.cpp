@@ -8,6 +8,12 @@ namespace {
 
 Json optional_rate(const std::optional<BytesPerSecond<>>& b) { return b ? Json(b->raw()) : Json(nullptr); }
 
+Json level_json(const std::optional<FailureLevel>& level) {
+  if (!level) return nullptr;
+  return {
+      {"when", level->when}, {"value", level->value}, {"unit", level->unit}, {"statement", level->statement}};
+}
+
 }  // namespace
 
 Json source_json(const Source& s) {
@@ -239,8 +245,15 @@ void add_findings(const Answer& a, Json& json) {
   }
   for (const UnusedAxis& x : a.not_used) json["not_used"].push_back({{"axis", x.axis}, {"reason", x.reason}});
   for (const FailureMode& f : a.failure_modes) {
-    json["failure_modes"].push_back(
-        {{"id", f.id}, {"statement", f.statement}, {"symptom", f.symptom}, {"metric", f.metric}});
+    Json figures = Json::array();
+    for (const StatedFigure& s : f.figures)
+      figures.push_back({{"name", s.name}, {"value", s.value}, {"unit", s.unit}});
+    json["failure_modes"].push_back({{"id", f.id},
+                                     {"statement", f.statement},
+                                     {"symptom", f.symptom},
+                                     {"metric", f.metric},
+                                     {"level", level_json(f.level)},
+                                     {"figures", figures}});
   }
   for (const Threshold& t : a.thresholds) {
     json["thresholds"].push_back({{"parameter", t.parameter},
