@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "catalog/collective_tables.h"
+#include "catalog/reliability.h"
 
 namespace shardplan {
 
@@ -38,6 +39,7 @@ struct Cluster {
   Sourced<Ratio<>> reserve_share;  // of HBM: fragmentation
   /// Of a node's host, what offloading may fill; none = not told, and a need is stated unchecked.
   std::optional<Sourced<Bytes<>>> host_memory;
+  Reliability reliability;
   /// How the collectives of a known device and network run; nothing for links by hand, where all that is
   /// known of a link is its bandwidth and latency.
   std::shared_ptr<const CollectiveSystem> collectives;

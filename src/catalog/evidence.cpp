@@ -13,13 +13,6 @@ namespace {
 
 constexpr double kBillion = 1e9;
 
-/// Two decimals: a band is no sharper.
-std::string two_decimals(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", value);
-  return text;
-}
-
 }  // namespace
 
 RunProfile run_profile(const Question& q, const Plan& plan) {
@@ -61,8 +54,14 @@ double memory_band_share(const ErrorBand& band) {
   return std::min(kMemoryBandShare, (rows - 1) / (rows + 1));
 }
 
+std::string ratio_text(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", ratio);
+  return text;
+}
+
 std::string range_text(const ErrorBand& band) {
-  return two_decimals(band.low_ratio) + " to " + two_decimals(band.high_ratio) + " times";
+  return ratio_text(band.low_ratio) + " to " + ratio_text(band.high_ratio) + " times";
 }
 
 std::string rows_text(const ErrorBand& band) {

@@ -70,6 +70,8 @@ double memory_band_share(const ErrorBand& band);
 
 /// "84 measured runs on h100-sxm"
 std::string rows_text(const ErrorBand& band);
+/// "0.91": a band is no sharper.
+std::string ratio_text(double ratio);
 /// "0.94 to 1.33 times"
 std::string range_text(const ErrorBand& band);
 

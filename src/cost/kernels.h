@@ -148,6 +148,32 @@ struct CastTime {
                         1e-9}};
 };
 
+/// Causal attention of the rank that has most of it, where context parallelism deals a sequence's chunks in
+/// their order.
+struct CausalRingImbalance {
+  static constexpr FormulaInfo info{
+      "compute.attention.causal_ring",
+      "attention of the slowest context-parallel rank over the mean",
+      {"brandon2023", "abstract: the workload imbalance of causal attention over a ring"},
+      "rank r of n has chunk r and meets all chunks up to its own, half of its own: 2r + 1 half chunks, n on "
+      "average; chunks dealt from both ends, or stripes, are even and make it 1"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> ranks;
+  };
+  static constexpr std::array<std::string_view, 1> symbols{"n"};
+  static constexpr std::array<std::string_view, 1> inputs{"context-parallel ranks"};
+  template <class N>
+  static constexpr Ratio<N> eval(const In<N>& in) {
+    const Ratio<N> one(N(1.0));
+    return (2.0 * in.ranks - one) / in.ranks;
+  }
+  static constexpr std::array examples{
+      Example<CausalRingImbalance>{{ratio(4)}, 1.75, "the last of four: 7 half chunks, 4 on average"},
+      Example<CausalRingImbalance>{{ratio(1)}, 1.0, "one rank has all of it"}};
+};
+
 /// Waiting for the slowest of many ranks.
 struct StragglerWait {
   static constexpr FormulaInfo info{

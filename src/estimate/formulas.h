@@ -17,6 +17,7 @@
 #include "cost/offload.h"
 #include "cost/pipeline.h"
 #include "cost/rails.h"
+#include "cost/reliability.h"
 #include "cost/run.h"
 #include "cost/schedules.h"
 #include "cost/state.h"
@@ -27,34 +28,33 @@
 
 namespace shardplan {
 
-using AllFormulas =
-    FormulaList<StateTerm, PaddedElements, StateTotal, StateFloor, UsableMemory, MinimumGpus,         //
-                PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
-                SelectiveProductActivations, NormActivations, AttentionActivations, RecurrentActivations,
-                MlpActivations,
-                MoeActivations,  //
-                AdapterParameters, BlockWidth, AdapterActivations, WidenedWeight, WidenTime,
-                ActivationsOnDevice, GradientsOnDevice, HostTransfer, HostOptimizerTime,  //
-                LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
-                EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient,
-                UnshardedStart, StageEdgeActivations, ReservedPeak, DriverPeak, PlaceholderGradients,
-                QuantizedWeights, SequenceGatherBuffer, BatchBuffers, PipelineBuffers,
-                PredictionInputActivations, PredictionLogits, DeferredHeadGradients,                   //
-                RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
-                AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage,
-                BackwardWindow, ExposedTime, RequiredBandwidth, NetworkHop, RingStepsLatency, TreeLatency,
-                SwitchLatency, AggregatedTreesLatency, ProtocolBandwidth, SwitchBandwidth,
-                SwitchTreeBandwidth, MeshBandwidth, TreeBandwidth, PipelineFill, OneShotBandwidth,
-                MultimemBandwidth,  //
-                GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime,
-                LaunchFloor, StragglerWait, OptimizerTime, ModelFlops, MegatronHardwareFlops,
-                SelectiveHardwareFlops, FlopsUtilisation, FrozenModelFlops,  //
-                CollectiveOverhead, TokenExchange, TorusGatherBandwidth, TorusExchangeBandwidth, TorusHops,
-                RailShare,  //
-                PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble,
-                InFlightV, InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
-                KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead,
-                DecodeKvRead, DecodeCompute, PrefillCompute, DecodeThroughput,  //
-                RunTime, RunCost>;
+using AllFormulas = FormulaList<
+    StateTerm, PaddedElements, StateTotal, StateFloor, UsableMemory, MinimumGpus,         //
+    PaperLayerNone, PaperLayerSelective, PaperLayerFull, Logits, InFlightFull, InFlight,  //
+    SelectiveProductActivations, NormActivations, AttentionActivations, RecurrentActivations, MlpActivations,
+    MoeActivations,  //
+    AdapterParameters, BlockWidth, AdapterActivations, WidenedWeight, WidenTime, ActivationsOnDevice,
+    GradientsOnDevice, HostTransfer, HostOptimizerTime,  //
+    LayerBackwardTransient, MoeBackwardTransient, ScoresBackwardTransient, HeadBackwardTransient,
+    EmbeddingBackwardTransient, GatheredLayers, GatheredRoot, OptimizerStepTransient, UnshardedStart,
+    StageEdgeActivations, ReservedPeak, DriverPeak, PlaceholderGradients, QuantizedWeights,
+    SequenceGatherBuffer, BatchBuffers, PipelineBuffers, PredictionInputActivations, PredictionLogits,
+    DeferredHeadGradients,                                                                 //
+    RingAllReduceBandwidth, RingAllReduceLatency, RingGatherBandwidth, RingGatherLatency,  //
+    AllToAllBandwidth, AllToAllLatency, ChainBandwidth, ChainLatency, GradientMessage, BackwardWindow,
+    ExposedTime, RequiredBandwidth, NetworkHop, RingStepsLatency, TreeLatency, SwitchLatency,
+    AggregatedTreesLatency, ProtocolBandwidth, SwitchBandwidth, SwitchTreeBandwidth, MeshBandwidth,
+    TreeBandwidth, PipelineFill, OneShotBandwidth,
+    MultimemBandwidth,  //
+    GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime, LaunchFloor,
+    CausalRingImbalance, StragglerWait, OptimizerTime, ModelFlops, MegatronHardwareFlops,
+    SelectiveHardwareFlops, FlopsUtilisation, FrozenModelFlops,  //
+    CollectiveOverhead, TokenExchange, TorusGatherBandwidth, TorusExchangeBandwidth, TorusHops,
+    RailShare,  //
+    PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble, InFlightV,
+    InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
+    KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead, DecodeKvRead,
+    DecodeCompute, PrefillCompute, DecodeThroughput,  //
+    RunTime, RunCost, InterruptionTime, CheckpointSize, CheckpointWrite, CheckpointInterval, EffectiveTime>;
 
 }  // namespace shardplan

@@ -78,6 +78,21 @@ inline constexpr std::array kWorks{
         "Austin et al., How to Scale Your Model, 2025, https://github.com/jax-ml/scaling-book: tpus.md (part 2), "
         "sharding.md (part 3)"},
     Work{"transformer-engine", "NVIDIA/TransformerEngine, transformer_engine (source)"},
+    Work{
+        "daly2006",
+        "Daly, A Higher Order Estimate of the Optimum Checkpoint Interval for Restart Dumps, Future Generation "
+        "Computer Systems 22(3), 2006, doi:10.1016/j.future.2004.11.016"},
+    Work{
+        "kokolis2025",
+        "Kokolis et al., Revisiting Reliability in Large-Scale Machine Learning Research Clusters, HPCA 2025, "
+        "arXiv:2410.21680"},
+    Work{"llama3", "Llama Team, The Llama 3 Herd of Models, 2024, arXiv:2407.21783"},
+    Work{
+        "bloom-training",
+        "Bekman, The Technology Behind BLOOM Training, 2022, https://huggingface.co/blog/bloom-megatron-deepspeed"},
+    Work{"brandon2023",
+         "Brandon et al., Striped Attention: Faster Ring Attention for Causal Transformers, 2023, "
+         "arXiv:2311.09431"},
     Work{"shardplan", "derived in this project; the derivation stands in the assumption and the example"},
 };
 

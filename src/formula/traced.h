@@ -37,6 +37,7 @@ enum class TraceOp {
   kFloor,
   kSqrt,
   kLog2,
+  kExp,
 };
 
 /// The dimension of a node's value where it is known (leaves, symbols, named steps, formula results).
@@ -198,6 +199,10 @@ Ratio<N> floor(const Ratio<N>& q) {
 template <class N>
 Ratio<N> sqrt(const Ratio<N>& q) {
   return Ratio<N>(detail::unary(TraceOp::kSqrt, q.raw(), [](double v) { return std::sqrt(v); }));
+}
+template <class N>
+Ratio<N> exp(const Ratio<N>& q) {
+  return Ratio<N>(detail::unary(TraceOp::kExp, q.raw(), [](double v) { return std::exp(v); }));
 }
 template <class N>
 Ratio<N> log2(const Ratio<N>& q) {

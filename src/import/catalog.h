@@ -22,6 +22,7 @@
 #include "catalog/corpus.h"
 #include "catalog/evidence.h"
 #include "catalog/model.h"
+#include "catalog/reliability.h"
 #include "catalog/result.h"
 #include "catalog/workload.h"
 #include "import/embedded.h"
@@ -72,14 +73,15 @@ struct Catalog {
   std::vector<ClusterPreset> clusters;
   std::vector<ModelEntry> models;
   CollectiveTables collectives;
+  Reliability reliability;  // of any cluster
   Corpus corpus;
   std::map<std::string, Source> sources;
   Evidence evidence;
   std::string digest;  // of all the texts, printed with every answer
 };
 
-/// Reads the texts named devices, fabrics, frameworks, clusters, models and sources; collectives, corpus,
-/// evidence_time and evidence_memory where they are there.
+/// Reads the texts named devices, fabrics, frameworks, clusters, models and sources; those named collectives,
+/// timing, reliability, corpus, evidence_time and evidence_memory where they are there.
 Result<Catalog> load_catalog(std::span<const EmbeddedFile> files);
 
 /// The catalog that is compiled into the program, read once. One that does not load is a mistake in the

@@ -61,6 +61,19 @@ TEST(ContractNames, TheCourseClusterIsAsTheContractSays) {
   EXPECT_DOUBLE_EQ(c.tiers[1].latency.value.raw(), 15e-6);
 }
 
+TEST(EmbeddedCatalog, EveryClusterHasWhatIsKnownOfInterruptions) {
+  const Reliability& r = catalog().reliability;
+  EXPECT_NEAR(r.mtbf_gpu.value.raw(), 54 * 86400.0 * 16384 / 419, 1);
+  EXPECT_EQ(r.mtbf_gpu.source.kind, SourceKind::kPublished);
+  EXPECT_EQ(r.storage_gpu.source.kind, SourceKind::kAssumed) << "nobody knows a person's storage";
+  for (const ClusterPreset& preset : catalog().clusters) {
+    QuestionSpec spec;
+    spec.model = "llama3-8b";
+    spec.cluster = preset.name;
+    EXPECT_TRUE(build_question(spec, catalog())->cluster.reliability.known()) << preset.name;
+  }
+}
+
 TEST(EmbeddedCatalog, EvidenceIsOfBothKinds) {
   const Evidence& e = catalog().evidence;
   const auto h100 = find_device(catalog(), "h100-sxm", "gpu");

@@ -509,19 +509,28 @@ void read_published_runs(const JsonNode& root, Catalog& catalog) {
   read_corpus(root, catalog.sources, catalog.corpus);
 }
 
+void read_reliability(const JsonNode& root, Catalog& catalog) {
+  root.allow_only({"mtbf_gpu_s", "restart_s", "storage_gpu_bytes_per_s"});
+  Reliability& r = catalog.reliability;
+  r.mtbf_gpu = read_positive<Seconds<>>(root.at("mtbf_gpu_s"), catalog.sources);
+  r.restart = read_sourced<Seconds<>>(root.at("restart_s"), catalog.sources, 0);
+  r.storage_gpu = read_positive<BytesPerSecond<>>(root.at("storage_gpu_bytes_per_s"), catalog.sources);
+}
+
 struct Section {
   const char* file;
   void (*read)(const JsonNode& root, Catalog& catalog);
   bool optional = false;
 };
 // Each may refer to those above it.
-constexpr std::array<Section, 11> kSections{{{"sources", read_sources},
+constexpr std::array<Section, 12> kSections{{{"sources", read_sources},
                                              {"fabrics", read_fabrics},
                                              {"devices", read_devices},
                                              {"clusters", read_clusters},
                                              {"collectives", read_collectives, true},
                                              {"frameworks", read_frameworks},
                                              {"timing", read_timing, true},
+                                             {"reliability", read_reliability, true},
                                              {"corpus", read_published_runs, true},
                                              {"models", read_models},
                                              {"evidence_time", read_measured, true},

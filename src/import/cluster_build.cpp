@@ -146,6 +146,7 @@ Result<Cluster> preset_cluster(const Catalog& catalog, const ClusterPreset& pres
                               " of " + preset.name + ", joined by its " + preset.tiers.back().fabric);
   }
   set_assumed_reserve(cluster);
+  cluster.reliability = catalog.reliability;
   return cluster;
 }
 
@@ -177,6 +178,7 @@ Result<Cluster> usual_cluster(const Catalog& catalog, const Device& device, std:
                               ": the last one is partly used");
   }
   set_assumed_reserve(cluster);
+  cluster.reliability = catalog.reliability;
   return cluster;
 }
 

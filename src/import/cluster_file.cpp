@@ -13,7 +13,9 @@ namespace shardplan {
 namespace {
 
 constexpr std::size_t kTiersMax = 16;
+constexpr Seconds<> kHour = seconds(3600);
 constexpr double kNoUnit = std::numeric_limits<double>::quiet_NaN();
+constexpr const char* kMtbfKey = "mtbf_gpu_hours";
 constexpr const char *kPriceKey = "price_per_gpu_hour_usd", *kWattsKey = "power_per_gpu_w";
 
 struct Reader {
@@ -51,6 +53,8 @@ constexpr QuantityForm<Bytes<>> kReserveForm{parse_bytes, kReserveLimits, "4GiB"
 constexpr QuantityForm<Bytes<>> kHostMemoryForm{parse_bytes, kHostMemoryLimits, "2TiB"};
 constexpr QuantityForm<BytesPerSecond<>> kMemoryRateForm{parse_bandwidth, kMemoryBandwidthLimits, "3.35TB/s"};
 constexpr QuantityForm<BytesPerSecond<>> kRateForm{parse_bandwidth, kBandwidthLimits, "400Gbit/s"};
+constexpr QuantityForm<BytesPerSecond<>> kStorageForm{parse_bandwidth, kStorageLimits, "80GB/s"};
+constexpr QuantityForm<Seconds<>> kRestartForm{parse_seconds, kRestartLimits, "10min"};
 constexpr QuantityForm<Seconds<>> kLatencyForm{parse_seconds, kLatencyLimits, "15us"};
 constexpr QuantityForm<FlopsPerSecond<>> kFlopsForm{parse_flops_per_s, kFlopsLimits, "989TFLOP/s"};
 
@@ -294,9 +298,25 @@ ClusterPrices read_prices(const std::string& document, const JsonNode& root) {
   return prices;
 }
 
+/// The catalog's figures, and what the file says in their place.
+Reliability read_reliability(const Reader& reader, const JsonNode& root) {
+  Reliability r = reader.catalog.reliability;
+  if (const JsonNode hours = root.find(kMtbfKey)) {
+    const double told = hours.number(kMtbfHoursLimits.low, kMtbfHoursLimits.high);
+    r.mtbf_gpu = {told * kHour, source_of(reader, hours)};
+  }
+  if (const auto restart = read_optional(reader, root, "restart_time", "restart_time_s", kRestartForm))
+    r.restart = *restart;
+  const auto storage =
+      read_optional(reader, root, "checkpoint_bandwidth", "checkpoint_bandwidth_bytes_per_s", kStorageForm);
+  if (storage) r.storage = storage;
+  return r;
+}
+
 Cluster read_cluster(const Reader& reader, const JsonNode& root, std::optional<std::int64_t> gpus) {
   root.allow_only({"name", "description", "gpus", "device", "tiers", "reserve", "reserve_bytes",
-                   "host_memory", "host_memory_bytes", kPriceKey, kWattsKey});
+                   "host_memory", "host_memory_bytes", kPriceKey, kWattsKey, kMtbfKey, "restart_time",
+                   "restart_time_s", "checkpoint_bandwidth", "checkpoint_bandwidth_bytes_per_s"});
   read_prices(reader.document, root);  // for its complaints
   Cluster cluster;
   cluster.name = printable(root.find("name") ? root.find("name").text() : reader.document);
@@ -328,6 +348,7 @@ Cluster read_cluster(const Reader& reader, const JsonNode& root, std::optional<s
     cluster.assumed.pop_back();
   }
   cluster.host_memory = read_optional(reader, root, "host_memory", "host_memory_bytes", kHostMemoryForm);
+  cluster.reliability = read_reliability(reader, root);
   return cluster;
 }
 

@@ -90,6 +90,25 @@ TEST(ClusterFile, HostMemoryOfANode) {
   EXPECT_EQ(error_with(R"("reserve": "4GiB")", R"("host_memory": "none")").code, "bad_unit");
 }
 
+TEST(ClusterFile, HowOftenARunIsInterrupted) {
+  const Result<Cluster> usual = read_cluster_file(kOwnDevice, "c.json", catalog());
+  ASSERT_TRUE(usual) << usual.error().message;
+  EXPECT_EQ(usual->reliability.mtbf_gpu.value, catalog().reliability.mtbf_gpu.value);
+  EXPECT_FALSE(usual->reliability.storage);
+  std::string text = kOwnDevice;
+  text.insert(
+      text.rfind('}'),
+      R"(, "mtbf_gpu_hours": 20000, "restart_time": "15min", "checkpoint_bandwidth_bytes_per_s": 4e10)");
+  const Result<Cluster> c = read(text);
+  ASSERT_TRUE(c) << c.error().message;
+  EXPECT_EQ(c->reliability.mtbf_gpu.value, seconds(20000 * 3600.0));
+  EXPECT_EQ(c->reliability.mtbf_gpu.source.kind, SourceKind::kUser);
+  EXPECT_EQ(c->reliability.restart.value, seconds(900));
+  EXPECT_EQ(c->reliability.checkpoint_bandwidth(8).value, gigabytes_per_s(40));
+  EXPECT_EQ(error_with(R"("reserve": "4GiB")", R"("mtbf_gpu_hours": 0)").code, "out_of_range");
+  EXPECT_EQ(error_with(R"("reserve": "4GiB")", R"("restart_time": 600)").code, "wrong_type");
+}
+
 TEST(ClusterFile, DefaultsAreSaid) {
   const Result<Cluster> c = read(R"({"device": {"memory_bytes": 64e9, "memory_bandwidth": "2TB/s",
     "peak_flops": {"bf16": 300e12}},

@@ -41,6 +41,12 @@ constexpr std::array kFlags{
     QuestionFlag{"--latency-inter", &Spec::latency_inter, "latency between nodes, us"},
     QuestionFlag{"--reserve", &Spec::reserve, "memory held back on each GPU, GiB"},
     QuestionFlag{"--host-memory", &Spec::host_memory, "memory of a node's host that may be filled, GiB"},
+    QuestionFlag{"--mtbf-gpu-hours", &Spec::mtbf_gpu_hours,
+                 "mean time between interruptions of a run that one GPU brings with it, hours"},
+    QuestionFlag{"--restart-time", &Spec::restart_time,
+                 "s from an interruption until steps go on, or with a unit: 10min"},
+    QuestionFlag{"--checkpoint-bandwidth", &Spec::checkpoint_bandwidth,
+                 "what writes a checkpoint while the run waits, GB/s of all GPUs together"},
     QuestionFlag{"--seq", &Spec::seq, "sequence, tokens"},
     QuestionFlag{"--global-batch", &Spec::global_batch, "batch of a step: sequences, or tokens as 4Mtok"},
     QuestionFlag{

@@ -37,6 +37,7 @@ struct QuestionSpec {
   Flag model, preset, params, layers, hidden, heads, kv_heads, ffn, vocab, head_dim;
   Flag cluster, gpu, gpus, gpus_per_node, topology, hbm, hbm_bw, peak_tflops;
   Flag bw_intra, bw_inter, latency_intra, latency_inter, reserve, host_memory;
+  Flag mtbf_gpu_hours, restart_time, checkpoint_bandwidth;
   Flag seq, global_batch, precision, optimizer, framework, critical_batch, activation_model;
   Flag dp, tp, pp, cp, ep, etp, zero, micro_batch, interleave, schedule, recompute, sp;
   Flag first_layers, last_layers, shard_group, rank_order, offload, lora, quantized_base, expert_imbalance,

@@ -180,6 +180,26 @@ void override_tiers(FlagReader& flags, Cluster& cluster, std::vector<std::string
   }
 }
 
+void override_reliability(FlagReader& flags, Cluster& cluster) {
+  const auto take = [&](FlagReader::Member flag, auto parse, double bare_unit, const Limits& limits,
+                        const char* expected, auto& figure) {
+    if (!flags.told(flag)) return;
+    using Q = std::decay_t<decltype(*parse("", 1))>;
+    const Result<Q> read =
+        read_flag<Q>(flag_name(flag), *flags.text(flag), parse, bare_unit, limits, expected);
+    if (!read) return flags.fail(read.error());
+    figure = Sourced<Q>{*read, user_source(flag_name(flag))};
+  };
+  constexpr double kHour = 3600, kGB = 1e9;
+  constexpr Limits kMtbfLimits{kMtbfHoursLimits.low * kHour, kMtbfHoursLimits.high * kHour};
+  Reliability& r = cluster.reliability;
+  take(&Spec::mtbf_gpu_hours, parse_seconds, kHour, kMtbfLimits, "hours, such as 50000", r.mtbf_gpu);
+  take(&Spec::restart_time, parse_seconds, 1, kRestartLimits, "s, such as 600, or with a unit: 10min",
+       r.restart);
+  take(&Spec::checkpoint_bandwidth, parse_bandwidth, kGB, kStorageLimits,
+       "GB/s of all GPUs together, such as 80, or with a unit: 1.5TB/s", r.storage);
+}
+
 /// --topology, where it is told of a device whose chips are joined so.
 Result<std::optional<std::array<std::int64_t, kTorusAxes>>> told_extents(const QuestionSpec& spec) {
   std::optional<std::array<std::int64_t, kTorusAxes>> extents;
@@ -261,6 +281,7 @@ Result<Cluster> build_cluster(const QuestionSpec& spec, const Catalog& catalog,
   if (cluster.torus && cluster.torus->chips() > 1) cluster.assumed.push_back(torus_words(cluster));
   override_device(flags, spec, catalog, cluster, notes);
   override_tiers(flags, cluster, notes);
+  override_reliability(flags, cluster);
   if (const auto reserve = flags.gibibytes_of(&Spec::reserve, kReserveLimits)) {
     cluster.reserve_fixed = {*reserve, user_source("--reserve")};
     cluster.reserve_share = {ratio(0), user_source("--reserve")};

@@ -98,11 +98,21 @@ struct NothingFits {
   std::vector<FittingChange> changes;  // three at most, the smallest first
 };
 
+/// The value of a failure's metric from which on it has arrived.
+struct FailureLevel {
+  std::string when;  // the metric is "above" it, or "below"
+  double value = 0;
+  std::string unit;
+  std::string statement;  // "above 5.1 GiB: the headroom and what ..."
+};
+
 struct FailureMode {
   std::string id;
   std::string statement;
   std::string symptom;
   std::string metric;
+  std::optional<FailureLevel> level = std::nullopt;
+  std::vector<StatedFigure> figures = {};  // of the statement and of the level's
 };
 
 struct Threshold {
@@ -127,6 +137,8 @@ struct Unknown {
   std::string id;
   std::string statement;
   std::string magnitude;
+  std::vector<StatedFigure> figures = {};  // of the magnitude
+  std::string source = {};                 // what the magnitude quotes of a figure's source
 };
 
 /// A published run, and how far it is from the plan (reason/nearest_measured.h).

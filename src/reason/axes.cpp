@@ -49,20 +49,20 @@ Sentence hidden_reason(const Case& c) {
   const TimeEntry<>& step = c.best.time[term_of(c.axis.traffic)];
   const Ratio<> contention = c.cluster().device.efficiency.contention.value;
   Sentence s(words_of(c) + ", ");
-  s.size("bytes", bytes(c.cost.bytes)).text(" each time, ");
-  s.text(c.cost.group.hierarchical ? "take tier by tier " : "take ").time("once", once);
-  s.text(std::string(" beside ") + window_words(c.axis.traffic) + ", ").time("window", c.cost.window);
+  s << stated("bytes", bytes(c.cost.bytes)) << " each time, ";
+  s << (c.cost.group.hierarchical ? "take tier by tier " : "take ") << stated("once", once);
+  s << " beside " << window_words(c.axis.traffic) << ", " << stated("window", c.cost.window);
   if (once <= c.cost.window) {
-    s.text(": they fit under it");
+    s << ": they fit under it";
   } else {
-    s.text(": ").time("beyond_window", once - c.cost.window).text(" do not fit");
+    s << ": " << stated("beyond_window", once - c.cost.window) << " do not fit";
   }
   // The term of data parallelism holds both directions of ZeRO: it is told once.
   if (c.axis.traffic == AxisTraffic::kGather) return s;
-  s.text("; of ").time("in_step", step.time).text(" in the step ");
-  s.time("felt", step.exposed()).text(" are felt");
+  s << "; of " << stated("in_step", step.time) << " in the step ";
+  s << stated("felt", step.exposed()) << " are felt";
   if (contention > ratio(0))
-    s.text(", as what runs beside compute slows it by ").share("contention", contention);
+    s << ", as what runs beside compute slows it by " << stated_share("contention", contention);
   return s;
 }
 
@@ -73,32 +73,33 @@ Sentence exposed_reason(const Case& c) {
   const bool partly = step.hidden > seconds(0) && c.axis.traffic != AxisTraffic::kData &&
                       c.axis.traffic != AxisTraffic::kGather;
   if (partly) {
-    s.text("of ").time("in_step", step.time).text(" of " + words_of(c) + " ");
-    s.time("hidden", step.hidden).text(" run beside other work, nothing hides the rest: ");
+    s << "of " << stated("in_step", step.time) << " of " + words_of(c) + " ";
+    s << stated("hidden", step.hidden) << " run beside other work, nothing hides the rest: ";
   } else {
-    s.text("nothing hides " + words_of(c) + ": ");
+    s << "nothing hides " + words_of(c) + ": ";
   }
-  s.size("bytes", bytes(c.cost.bytes)).text(" each time, ").time("once", c.cost.once());
-  s.text(", add ").time("felt", felt).text(", ").share("of_compute", felt / compute).text(" of compute");
-  return s.text("; the bandwidth it needs is that at which they are ")
-      .share("share_allowed", ratio(kExposedShare));
+  s << stated("bytes", bytes(c.cost.bytes)) << " each time, " << stated("once", c.cost.once());
+  s << ", add " << stated("felt", felt) << ", " << stated_share("of_compute", felt / compute)
+    << " of compute";
+  return s << "; the bandwidth it needs is that at which they are "
+           << stated_share("share_allowed", ratio(kExposedShare));
 }
 
 /// The bandwidths: of the tier that matters most, then of the others that it crosses.
 void add_links(const Case& c, Sentence& s) {
   if (!c.link().required) {
-    s.text("; no bandwidth of the " + c.cluster().tiers[c.link().tier].name +
-           " is enough: latency and what else it crosses are too much alone");
+    s << "; no bandwidth of the " + c.cluster().tiers[c.link().tier].name +
+             " is enough: latency and what else it crosses are too much alone";
   }
   for (std::size_t i = 0; i < c.links.size(); ++i) {
     if (i == c.main) continue;
     const AxisLink& link = c.links[i];
     const std::string tier = c.cluster().tiers[link.tier].name;
     if (link.required) {
-      s.text("; of the " + tier + "'s ").rate("also_has", link.available).text(" it needs ");
-      s.rate_needed("also_needs", *link.required);
+      s << "; of the " + tier + "'s " << stated("also_has", link.available) << " it needs ";
+      s << stated_need("also_needs", *link.required);
     } else {
-      s.text("; more than the " + tier + "'s ").rate("also_has", link.available).text(" alone does not do");
+      s << "; more than the " + tier + "'s " << stated("also_has", link.available) << " alone does not do";
     }
   }
 }
@@ -109,29 +110,25 @@ void add_next_tier(const Case& c, Sentence& s) {
   if (next >= c.cluster().tiers.size() || !c.link().required || c.link().tier + 1 != next) return;
   const BytesPerSecond<> has = tier_bandwidth(c.cluster(), next);
   if (has >= *c.link().required) return;
-  s.text("; the " + c.cluster().tiers[next].name + " has ")
-      .rate("next_tier_has", has)
-      .text(", too little for it");
+  s << "; the " + c.cluster().tiers[next].name + " has " << stated("next_tier_has", has)
+    << ", too little for it";
 }
 
 /// What ZeRO is for.
 Sentence memory_reason(const Case& c) {
   const Plan& plan = c.best.plan;
   Sentence s("stage ");
-  s.count("stage", std::int64_t{plan.zero_stage}).text(" over ");
-  s.count("ranks", std::int64_t{degree_of(plan, Degree::kShardGroup)}).text(" ranks");
+  s << stated_count("stage", std::int64_t{plan.zero_stage}) << " over ";
+  s << stated_count("ranks", std::int64_t{degree_of(plan, Degree::kShardGroup)}) << " ranks";
   Plan without = plan;
   without.zero_stage = 0;
   without.shard_group = 0;
-  if (c.estimator.space().first_broken(without)) return s.text("; ");
+  if (c.estimator.space().first_broken(without)) return s << "; ";
   int stage = 0;
   const Bytes<> total = c.estimator.fullest_memory<double>(without, stage).total();
-  s.text(": the fullest GPU keeps ").size("memory", c.best.memory.total());
-  return s.text(", without it ")
-      .size("memory_without", total)
-      .text(" of ")
-      .size("usable", c.best.usable)
-      .text(" usable; ");
+  s << ": the fullest GPU keeps " << stated("memory", c.best.memory.total());
+  return s << ", without it " << stated("memory_without", total) << " of " << stated("usable", c.best.usable)
+           << " usable; ";
 }
 
 /// The link that the collective waits for or, where no bandwidth of it is enough, one of which some is.
@@ -147,7 +144,7 @@ std::size_t pacing(const Case& c) {
 AxisFinding finding(const Case& c) {
   Sentence s;
   if (c.axis.degree == Degree::kZero) s = memory_reason(c);
-  s.add(c.hides() ? hidden_reason(c) : exposed_reason(c));
+  s << (c.hides() ? hidden_reason(c) : exposed_reason(c));
   add_links(c, s);
   add_next_tier(c, s);
   const std::vector<Tier>& tiers = c.cluster().tiers;

@@ -41,10 +41,10 @@ void add_memory_sides(const MemoryBreakdown<>& memory, Sentence& s) {
   auto parts = memory_parts(memory);
   std::stable_sort(parts.begin(), parts.end(),
                    [](const MemoryPart& a, const MemoryPart& b) { return a.size > b.size; });
-  s.text(parts[0].words + std::string(parts[0].verb)).size(parts[0].id, parts[0].size);
+  s << parts[0].words << parts[0].verb << stated(parts[0].id, parts[0].size);
   if (parts[1].size <= bytes(0)) return;
-  s.text(", ").ratio("memory_ratio", parts[0].size / parts[1].size).text(" times the ");
-  s.size(parts[1].id, parts[1].size).text(std::string(" of ") + parts[1].words);
+  s << ", " << stated("memory_ratio", parts[0].size / parts[1].size) << " times the ";
+  s << stated(parts[1].id, parts[1].size) << " of " << parts[1].words;
 }
 
 BindingConstraint binding(std::string kind, const Sentence& s, double value, double limit, const char* unit) {
@@ -56,16 +56,14 @@ BindingConstraint of_time(const Estimate& best, const Cluster& cluster) {
   if (groups.empty()) return {"none", "nothing takes time", 0, 0, "s"};
   const TimeGroup& first = groups.front();
   Sentence s(kind_words(first.kind) + " binds: ");
-  s.time("binding", first.exposed)
-      .text(" of " + first.words + " in a ")
-      .time("step", best.step)
-      .text(" step");
+  s << stated("binding", first.exposed) << " of " + first.words + " in a " << stated("step", best.step)
+    << " step";
   if (groups.size() > 1) {
-    s.text(", ").ratio("over_next", first.exposed / groups[1].exposed);
-    s.text(" times the ").time("next", groups[1].exposed).text(" of the next, " + groups[1].words);
+    s << ", " << stated("over_next", first.exposed / groups[1].exposed);
+    s << " times the " << stated("next", groups[1].exposed) << " of the next, " + groups[1].words;
   }
-  s.text(". Memory leaves ").size("headroom", best.headroom()).text(" of ").size("usable", best.usable);
-  s.text(" usable: ");
+  s << ". Memory leaves " << stated("headroom", best.headroom()) << " of " << stated("usable", best.usable);
+  s << " usable: ";
   add_memory_sides(best.memory, s);
   return binding(first.kind, s, first.exposed.raw(), best.step.raw(), "s");
 }
@@ -73,18 +71,18 @@ BindingConstraint of_time(const Estimate& best, const Cluster& cluster) {
 /// What the plan that comes closest keeps, where the state of any is too large.
 BindingConstraint of_floor(const Estimator& estimator, const Floor& floor, const SearchResult& result) {
   Sentence s("state binds: under any plan it is at least ");
-  s.gibibytes("state_per_gpu", floor.state_per_gpu).text(" on each of ");
-  s.count("gpus", estimator.question().cluster.gpus, "GPUs").text(" GPUs (");
-  s.gibibytes("state_total", floor.state).text(" in all), ");
-  s.ratio("over_usable", floor.state_per_gpu / floor.usable).text(" times the ");
-  s.gibibytes("usable", floor.usable).text(" usable; for the state alone the smallest N is ");
-  s.count("min_gpus", floor.min_gpus, "GPUs").text(" (");
-  s.count("min_gpus_whole_nodes", floor.min_gpus_whole_nodes, "GPUs").text(" in whole nodes)");
+  s << stated_gibibytes("state_per_gpu", floor.state_per_gpu) << " on each of ";
+  s << stated_count("gpus", estimator.question().cluster.gpus, "GPUs") << " GPUs (";
+  s << stated_gibibytes("state_total", floor.state) << " in all), ";
+  s << stated("over_usable", floor.state_per_gpu / floor.usable) << " times the ";
+  s << stated_gibibytes("usable", floor.usable) << " usable; for the state alone the smallest N is ";
+  s << stated_count("min_gpus", floor.min_gpus, "GPUs") << " (";
+  s << stated_count("min_gpus_whole_nodes", floor.min_gpus_whole_nodes, "GPUs") << " in whole nodes)";
   if (const auto& miss = result.census.nearest_miss) {
-    s.text(". In the plan that comes closest, " + canonical(miss->plan) + ", ");
+    s << ". In the plan that comes closest, " + canonical(miss->plan) + ", ";
     add_memory_sides(miss->memory, s);
     if (miss->memory.state() > miss->memory[MemoryTerm::kActivations])
-      s.text(": the weights bind, not the sequence");
+      s << ": the weights bind, not the sequence";
   }
   return binding("state", s, floor.state_per_gpu.raw(), floor.usable.raw(), "bytes");
 }
@@ -101,16 +99,16 @@ void add_room(const NearestMiss& miss, Bytes<> usable, Sentence& s) {
     }
     const Bytes<> left = usable - before;
     if (words.empty()) {
-      s.text(part.words + std::string(" alone is ")).size(part.id, part.size).text(", ");
-      s.ratio("over_usable", part.size / usable)
-          .text(" times what is usable: the weights bind, not the sequence");
+      s << part.words << " alone is " << stated(part.id, part.size) << ", ";
+      s << stated("over_usable", part.size / usable)
+        << " times what is usable: the weights bind, not the sequence";
       return;
     }
-    s.size("before", before).text(" of " + words + " leave ").size("left", left).text(", ");
-    s.text(part.words + std::string(part.verb)).size(part.id, part.size).text(", ");
-    s.ratio("over_left", part.size / left).text(" times that");
+    s << stated("before", before) << " of " + words + " leave " << stated("left", left) << ", ";
+    s << part.words << part.verb << stated(part.id, part.size) << ", ";
+    s << stated("over_left", part.size / left) << " times that";
     if (miss.constraint == Constraint::kActivations && part.size > miss.memory.state())
-      s.text(": the sequence binds, not the weights");
+      s << ": the sequence binds, not the weights";
     return;
   }
 }
@@ -119,9 +117,10 @@ BindingConstraint of_nearest_miss(const NearestMiss& miss, Bytes<> usable) {
   const std::string kind = memory_kind(miss.constraint);
   Sentence s(kind + (kind == "state" ? " binds" : " bind") + ": the plan that comes closest, " +
              canonical(miss.plan) + ", needs ");
-  s.size("total", miss.memory.total()).text(" on stage ").count("stage", std::int64_t{miss.stage});
-  s.text(", usable is ").size("usable", usable).text(": ").size("shortfall", miss.shortfall);
-  s.text(" too much; ");
+  s << stated("total", miss.memory.total()) << " on stage "
+    << stated_count("stage", std::int64_t{miss.stage});
+  s << ", usable is " << stated("usable", usable) << ": " << stated("shortfall", miss.shortfall);
+  s << " too much; ";
   add_room(miss, usable, s);
   return binding(kind, s, miss.memory.total().raw(), usable.raw(), "bytes");
 }
@@ -130,8 +129,8 @@ BindingConstraint of_host(const Estimator& estimator, const HostMiss& least) {
   const Bytes<> has = estimator.question().cluster.host_memory->value;
   Sentence s("state binds: of the plans that fit the GPUs, " + canonical(least.plan) +
              " keeps the least on a host: ");
-  s.size("host_need", least.need).text(" for a node, ").ratio("over_host", least.need / has);
-  s.text(" times the ").size("host", has).text(" that its host has");
+  s << stated("host_need", least.need) << " for a node, " << stated("over_host", least.need / has);
+  s << " times the " << stated("host", has) << " that its host has";
   return binding("state", s, least.need.raw(), has.raw(), "bytes");
 }
 

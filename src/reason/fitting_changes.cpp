@@ -100,7 +100,7 @@ FittingChange FittingChanges::change(const char* id, const AskedPlan& asked, con
   found.gpus = asked.question.cluster.gpus;
   found.host = Estimator(asked.question).host_need(best.plan);
   found.tokens = static_cast<double>(best.plan.sequences() * asked.question.workload.sequence);
-  found.figures = Sentence(what).add(price).figures();
+  found.figures = (Sentence(what) << price).figures();
   return found;
 }
 
@@ -115,11 +115,9 @@ std::optional<FittingChange> FittingChanges::hbm() const {
   const auto found = best(other);
   if (!found) return std::nullopt;
   Sentence what("HBM of a GPU from "), price;
-  what.size("hbm", now).text(" to ").size("hbm_needed", then);
-  price.size("hbm_more", then - now)
-      .text(" more on each, ")
-      .ratio("hbm_times", then / now)
-      .text(" times as much");
+  what << stated("hbm", now) << " to " << stated("hbm_needed", then);
+  price << stated("hbm_more", then - now) << " more on each, " << stated("hbm_times", then / now)
+        << " times as much";
   FittingChange one = change("hbm", other, *found, what, price);
   one.from = now.raw();
   one.to = then.raw();
@@ -156,13 +154,13 @@ std::optional<FittingChange> FittingChanges::gpus() const {
   AskedPlan other = asked();
   set_gpus(other, count);
   Sentence what("GPUs from "), price;
-  what.count("gpus", now, "GPUs").text(" to ").count("gpus_needed", count, "GPUs");
-  if (fixed_.dp) what.text(", dp not told");
-  price.count("gpus_more", count - now, "GPUs").text(" more, ");
-  price.ratio("gpus_times", ratio(static_cast<double>(count) / static_cast<double>(now)))
-      .text(" times as many");
+  what << stated_count("gpus", now, "GPUs") << " to " << stated_count("gpus_needed", count, "GPUs");
+  if (fixed_.dp) what << ", dp not told";
+  price << stated_count("gpus_more", count - now, "GPUs") << " more, ";
+  price << stated("gpus_times", ratio(static_cast<double>(count) / static_cast<double>(now)))
+        << " times as many";
   if (question_.cluster.tiers.size() == 1 && count > question_.cluster.tiers.front().size)
-    price.text(", as in one node, since what would connect two was not told");
+    price << ", as in one node, since what would connect two was not told";
   FittingChange one = change("gpus", other, *found, what, price);
   one.from = static_cast<double>(now);
   one.to = static_cast<double>(count);
@@ -191,12 +189,10 @@ std::optional<FittingChange> FittingChanges::sequence() const {
   AskedPlan other = asked();
   other.question.workload.sequence = tokens;
   Sentence what("sequence from "), price;
-  what.count("sequence", now, "tokens")
-      .text(" to ")
-      .count("sequence_that_fits", tokens, "tokens")
-      .text(" tokens");
-  price.count("tokens_lost", now - tokens, "tokens").text(" tokens of each sequence lost, ");
-  price.share("share_lost", ratio(1 - static_cast<double>(tokens) / static_cast<double>(now)));
+  what << stated_count("sequence", now, "tokens") << " to "
+       << stated_count("sequence_that_fits", tokens, "tokens") << " tokens";
+  price << stated_count("tokens_lost", now - tokens, "tokens") << " tokens of each sequence lost, ";
+  price << stated_share("share_lost", ratio(1 - static_cast<double>(tokens) / static_cast<double>(now)));
   FittingChange one = change("sequence", other, *found, what, price);
   one.from = static_cast<double>(now);
   one.to = static_cast<double>(tokens);
@@ -212,9 +208,9 @@ std::optional<FittingChange> FittingChanges::batch() const {
   if (!found) return std::nullopt;
   const std::int64_t now = question_.workload.global_batch, then = found->plan.sequences();
   Sentence what("batch from "), price;
-  what.count("batch", now).text(" to ").count("batch_that_fits", then).text(" sequences");
-  price.ratio("batch_times", ratio(static_cast<double>(then) / static_cast<double>(now)));
-  price.text(" times the batch");
+  what << stated_count("batch", now) << " to " << stated_count("batch_that_fits", then) << " sequences";
+  price << stated("batch_times", ratio(static_cast<double>(then) / static_cast<double>(now)));
+  price << " times the batch";
   FittingChange one = change("batch", other, *found, what, price);
   one.from = static_cast<double>(now);
   one.to = static_cast<double>(then);
@@ -233,9 +229,9 @@ std::optional<FittingChange> FittingChanges::host_memory() const {
   const auto found = best(other);
   if (!found) return std::nullopt;
   Sentence what("memory of a node's host from "), price;
-  what.size("host", now).text(" to ").size("host_needed", miss->need);
-  price.size("host_more", miss->need - now).text(" more on each, ");
-  price.ratio("host_times", miss->need / now).text(" times as much");
+  what << stated("host", now) << " to " << stated("host_needed", miss->need);
+  price << stated("host_more", miss->need - now) << " more on each, ";
+  price << stated("host_times", miss->need / now) << " times as much";
   FittingChange one = change("host_memory", other, *found, what, price);
   one.from = now.raw();
   one.to = miss->need.raw();
@@ -251,8 +247,8 @@ std::optional<FittingChange> FittingChanges::offload() const {
     const auto found = best(other);
     if (!found) continue;
     Sentence price;
-    price.size("host_needed", Estimator(other.question).host_need(found->plan));
-    price.text(" of the memory of each node's host");
+    price << stated("host_needed", Estimator(other.question).host_need(found->plan));
+    price << " of the memory of each node's host";
     return change("offload", other, *found, Sentence("offload " + offload_names(kept)), price);
   }
   return std::nullopt;
@@ -285,9 +281,9 @@ void add_amounts(const std::shared_ptr<FittingChanges>& scan, std::vector<Movabl
   const Question& q = scan->question();
   const Cluster& cluster = q.cluster;
   Sentence gpus, hbm, sequence, batch;
-  gpus.count("gpus", cluster.gpus).text(cluster.gpus == 1 ? " GPU" : " GPUs");
-  hbm.size("hbm", cluster.device.memory_reported.value).text(" of HBM on a GPU");
-  sequence.text("sequences of ").count("sequence", q.workload.sequence).text(" tokens");
+  gpus << stated_count("gpus", cluster.gpus) << (cluster.gpus == 1 ? " GPU" : " GPUs");
+  hbm << stated("hbm", cluster.device.memory_reported.value) << " of HBM on a GPU";
+  sequence << "sequences of " << stated_count("sequence", q.workload.sequence) << " tokens";
   all.push_back({{"gpus", gpus.words(), static_cast<double>(cluster.gpus), "GPUs"},
                  ChangeCost::kMore,
                  true,
@@ -308,7 +304,7 @@ void add_amounts(const std::shared_ptr<FittingChanges>& scan, std::vector<Movabl
                      asked.question.workload.sequence /= 2;
                  }});
   if (q.workload.global_batch <= 0) return;
-  batch.count("batch", q.workload.global_batch).text(" sequences a step");
+  batch << stated_count("batch", q.workload.global_batch) << " sequences a step";
   all.push_back({{"batch", batch.words(), static_cast<double>(q.workload.global_batch), "sequences"},
                  ChangeCost::kTraining,
                  false,
@@ -323,7 +319,7 @@ void add_ways(const std::shared_ptr<FittingChanges>& scan, const FixedAxes& fixe
   if (host_is_full) {
     const Bytes<> host = q.cluster.host_memory->value;
     Sentence has;
-    has.size("host", host).text(" of memory on a node's host");
+    has << stated("host", host) << " of memory on a node's host";
     all.push_back({{"host_memory", has.words(), host.raw(), "bytes"},
                    ChangeCost::kMore,
                    true,

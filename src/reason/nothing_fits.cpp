@@ -26,36 +26,38 @@ Sentence proof_by_state(const Estimator& estimator, const Floor& floor) {
   const double parameters = estimator.parameters();
   Sentence s;
   if (std::fabs(each.raw() * parameters / floor.state.raw() - 1) < kRounding) {
-    s.count("bytes_per_parameter", each.raw(), "bytes").text(" bytes x ");
-    s.count("parameters", parameters).text(" parameters / ");
+    s << stated_count("bytes_per_parameter", each.raw(), "bytes") << " bytes x ";
+    s << stated_count("parameters", parameters) << " parameters / ";
   } else {
-    s.gibibytes("state_total", floor.state).text(" of state / ");
+    s << stated_gibibytes("state_total", floor.state) << " of state / ";
   }
-  s.count("gpus", gpus, "GPUs").text(" GPUs = ").gibibytes("state_per_gpu", floor.state_per_gpu);
-  return s.text(" > ").gibibytes("usable", floor.usable).text(" usable");
+  s << stated_count("gpus", gpus, "GPUs")
+    << " GPUs = " << stated_gibibytes("state_per_gpu", floor.state_per_gpu);
+  return s << " > " << stated_gibibytes("usable", floor.usable) << " usable";
 }
 
 Sentence proof_by_search(const Estimator& estimator, const Census& census) {
   const NearestMiss& miss = *census.nearest_miss;
   const MemoryBreakdown<>& m = miss.memory;
   Sentence s("of ");
-  s.count("plans", census.considered).text(" legal plans, " + canonical(miss.plan) + " keeps the least: ");
-  s.gibibytes("state", m.state()).text(" of state + ");
-  s.gibibytes("activations", m[MemoryTerm::kActivations]).text(" of activations");
+  s << stated_count("plans", census.considered)
+    << " legal plans, " + canonical(miss.plan) + " keeps the least: ";
+  s << stated_gibibytes("state", m.state()) << " of state + ";
+  s << stated_gibibytes("activations", m[MemoryTerm::kActivations]) << " of activations";
   const Bytes<> logits = m[MemoryTerm::kLogits],
                 buffers = m[MemoryTerm::kTransient] + m[MemoryTerm::kBuffers];
-  if (logits > bytes(0)) s.text(" + ").gibibytes("logits", logits).text(" of logits");
-  if (buffers > bytes(0)) s.text(" + ").gibibytes("buffers", buffers).text(" of working buffers");
-  s.text(" = ").gibibytes("total", m.total()).text(" > ");
-  return s.gibibytes("usable", estimator.usable<double>()).text(" usable");
+  if (logits > bytes(0)) s << " + " << stated_gibibytes("logits", logits) << " of logits";
+  if (buffers > bytes(0)) s << " + " << stated_gibibytes("buffers", buffers) << " of working buffers";
+  s << " = " << stated_gibibytes("total", m.total()) << " > ";
+  return s << stated_gibibytes("usable", estimator.usable<double>()) << " usable";
 }
 
 Sentence proof_by_host(const Estimator& estimator, const Census& census) {
   const HostMiss& miss = *census.nearest_host;
   Sentence s("of the plans that fit the GPUs, " + canonical(miss.plan) +
              " keeps the least on a node's host: ");
-  s.gibibytes("host_need", miss.need).text(" > ");
-  return s.gibibytes("host", estimator.question().cluster.host_memory->value).text(" that it has");
+  s << stated_gibibytes("host_need", miss.need) << " > ";
+  return s << stated_gibibytes("host", estimator.question().cluster.host_memory->value) << " that it has";
 }
 
 /// Empty where no plan is legal.
@@ -70,9 +72,10 @@ Sentence proof(const Estimator& estimator, const Census& census) {
 void add_price(std::optional<UsdPerSecond<>> price, FittingChange& change) {
   const Seconds<> all = change.step * static_cast<double>(change.gpus);  // of all GPUs
   Sentence s("; ");
-  s.time("step", change.step).text(" a step, ");
-  s.time("gpu_time", all * (kThousand / change.tokens)).text(" of a GPU for 1,000 tokens");
-  if (price) s.text(", ").money("cost", *price * all * (kMillion / change.tokens)).text(" for a million");
+  s << stated("step", change.step) << " a step, ";
+  s << stated("gpu_time", all * (kThousand / change.tokens)) << " of a GPU for "
+    << stated_count("price_tokens", kThousand) << " tokens";
+  if (price) s << ", " << stated("cost", *price * all * (kMillion / change.tokens)) << " for a million";
   change.price += s.words();
   change.figures.insert(change.figures.end(), s.figures().begin(), s.figures().end());
 }

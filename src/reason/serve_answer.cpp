@@ -51,6 +51,7 @@ ServeAnswer serve_answer(const ServeQuestion& q) {
   }
   a.pareto = pareto_of(a.plans);
   a.findings.binding = serve_binding(q, a.shown());
+  a.findings.failure_modes = serve_failure_modes(q, a.shown());
   a.findings.thresholds = serve_thresholds(q, a.shown());
   a.findings.unknowns = serve_unknowns(q, a.shown());
   return a;

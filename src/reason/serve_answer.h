@@ -32,7 +32,7 @@ struct ServeAnswer {
   std::size_t chosen = 0;
   /// Plans that fit and that no other beats in both time of a token and tokens a GPU.
   std::vector<std::size_t> pareto;
-  Answer findings;  // what binds, thresholds, unknowns
+  Answer findings;  // what binds, failure modes, thresholds, unknowns
 
   const ServePlan& shown() const { return plans[chosen]; }
   bool feasible() const { return shown().fits && shown().meets; }

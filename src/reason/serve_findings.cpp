@@ -49,9 +49,9 @@ void add_limit(const ServeQuestion& q, const ServePlan& p, Sentence& s) {
   if (!q.tpot_limit) return;
   const Seconds<> step = p.cost.step(), limit = *q.tpot_limit;
   if (p.meets) {
-    s.text(". The limit of ").time("limit", limit).text(" leaves ").time("left", limit - step);
+    s << ". The limit of " << stated("limit", limit) << " leaves " << stated("left", limit - step);
   } else {
-    s.text(". The token is ").time("over", step - limit).text(" over the limit of ").time("limit", limit);
+    s << ". The token is " << stated("over", step - limit) << " over the limit of " << stated("limit", limit);
   }
 }
 
@@ -60,11 +60,11 @@ BindingConstraint of_time(const ServeQuestion& q, const ServePlan& p) {
   const Group& first = groups[0];
   const Group& next = groups[1];
   Sentence s(kind_words(first.kind) + " binds: ");
-  s.time("binding", first.time).text(" of the ").time("token", p.cost.step()).text(" of a token are ");
-  s.text(first.words);
+  s << stated("binding", first.time) << " of the " << stated("token", p.cost.step()) << " of a token are ";
+  s << first.words;
   if (next.time > seconds(0)) {
-    s.text(", ").ratio("over_next", first.time / next.time).text(" times the ");
-    s.time("next", next.time).text(" of " + next.words);
+    s << ", " << stated("over_next", first.time / next.time) << " times the ";
+    s << stated("next", next.time) << " of " + next.words;
   }
   add_limit(q, p, s);
   return {first.kind, s.words(),  first.time.raw(), q.tpot_limit.value_or(p.cost.step()).raw(),
@@ -75,18 +75,20 @@ BindingConstraint of_memory(const ServeQuestion& q, const ServePlan& p) {
   const DecodeCost<>& c = p.cost;
   Sentence s;
   if (c.weights_gpu > c.usable) {
-    s.text("weights bind: ").size("weights", c.weights).text(" over ");
-    s.count("gpus", std::int64_t{p.plan.tp}, "GPUs").text(p.plan.tp == 1 ? " GPU is " : " GPUs are ");
-    s.size("weights_per_gpu", c.weights_gpu).text(" each, ").ratio("over_usable", c.weights_gpu / c.usable);
-    s.text(" times the ").size("usable", c.usable).text(" usable");
+    s << "weights bind: " << stated("weights", c.weights) << " over ";
+    s << stated_count("gpus", std::int64_t{p.plan.tp}, "GPUs")
+      << (p.plan.tp == 1 ? " GPU is " : " GPUs are ");
+    s << stated("weights_per_gpu", c.weights_gpu) << " each, "
+      << stated("over_usable", c.weights_gpu / c.usable);
+    s << " times the " << stated("usable", c.usable) << " usable";
     return {"weights", s.words(), c.weights_gpu.raw(), c.usable.raw(), "bytes", s.figures()};
   }
   const Bytes<> left = c.usable - c.weights_gpu;
-  s.text("kv_cache binds: the cache of " + load_words(q) + " is ").size("kv_cache", c.kv_gpu);
-  s.text(" on each GPU, ").ratio("over_left", c.kv_gpu / left).text(" times the ").size("left", left);
-  s.text(" that weights of ").size("weights_per_gpu", c.weights_gpu).text(" leave of ");
-  s.size("usable", c.usable).text(" usable: ").count("concurrency", c.concurrency.raw());
-  s.text(c.concurrency == ratio(1) ? " fits" : " fit");
+  s << "kv_cache binds: the cache of " + load_words(q) + " is " << stated("kv_cache", c.kv_gpu);
+  s << " on each GPU, " << stated("over_left", c.kv_gpu / left) << " times the " << stated("left", left);
+  s << " that weights of " << stated("weights_per_gpu", c.weights_gpu) << " leave of ";
+  s << stated("usable", c.usable) << " usable: " << stated_count("concurrency", c.concurrency.raw());
+  s << (c.concurrency == ratio(1) ? " fits" : " fit");
   return {"kv_cache", s.words(), c.kv_gpu.raw(), left.raw(), "bytes", s.figures()};
 }
 

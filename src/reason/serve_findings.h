@@ -1,5 +1,5 @@
-// What there is to say about one way to serve: what binds, which load or latency would change the answer,
-// what the formulas leave out. Shared by `serve` and the drills.
+// What there is to say about one way to serve: what binds, what it accepts, which load or latency would
+// change the answer, what the formulas leave out. Shared by `serve` and the drills.
 //
 //   BindingConstraint b = serve_binding(question, plan);   // kind "latency", 13.44 ms of the 25 ms limit
 //
@@ -17,6 +17,8 @@ ServePlan serve_plan(const ServeQuestion& question, const Plan& plan);
 BindingConstraint serve_binding(const ServeQuestion& question, const ServePlan& plan);
 /// Latency of a link, context and batch, each alone, at which the plan turns from yes to no or back.
 std::vector<Threshold> serve_thresholds(const ServeQuestion& question, const ServePlan& plan);
+/// Of a plan that fits: what it accepts, each with its level (serve_failure_modes.cpp).
+std::vector<FailureMode> serve_failure_modes(const ServeQuestion& question, const ServePlan& plan);
 std::vector<Unknown> serve_unknowns(const ServeQuestion& question, const ServePlan& plan);
 
 }  // namespace shardplan

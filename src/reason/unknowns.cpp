@@ -1,6 +1,6 @@
 #include "reason/unknowns.h"
 
-#include "units/format.h"
+#include "reason/sentence.h"
 
 namespace shardplan {
 namespace {
@@ -23,24 +23,35 @@ bool experts(const Case& c) {
 }
 bool recomputes(const Case& c) { return c.plan != nullptr && c.plan->recompute != Recompute::kNone; }
 
-std::string fragmentation(const Case& c) {
+struct Magnitude {
+  Sentence said;
+  std::string source;  // what it quotes of one
+};
+Magnitude fragmentation(const Case& c) {
   const Framework::Allocator& allocator = c.question.framework.allocator;
   const auto& slack = c.question.workload.expandable_segments ? allocator.expandable_slack : allocator.slack;
-  return "the reserved peak is taken as " + format_percent(slack.value.raw()) + " above the allocated one (" +
-         slack.source.note + "); the reserve keeps " +
-         format_percent(c.question.cluster.reserve_share.value.raw()) + " of HBM for it";
+  Sentence s;
+  s << "the reserved peak is taken as " << stated_share("slack", slack.value.raw())
+    << " above the allocated one (" << slack.source.note << "); the reserve keeps "
+    << stated_share("reserve", c.question.cluster.reserve_share.value.raw()) << " of HBM for it";
+  return {s, slack.source.note};
 }
-std::string measured_steps(const Case& c) {
-  if (c.band == nullptr) return "no measured run compares with this one, so no error band is claimed";
-  return "of " + rows_text(*c.band) + ", 8 in 10 took " + range_text(*c.band) + " what it says";
+Magnitude measured_steps(const Case& c) {
+  if (c.band == nullptr)
+    return {Sentence("no measured run compares with this one, so no error band is claimed"), ""};
+  Sentence s;
+  s << "of " << Stated{{"runs", static_cast<double>(c.band->rows), "runs"}, rows_text(*c.band)}
+    << ", 8 in 10 took " << Stated{{"low", c.band->low_ratio, ""}, ratio_text(c.band->low_ratio)} << " to "
+    << Stated{{"high", c.band->high_ratio, ""}, ratio_text(c.band->high_ratio)} << " times what it says";
+  return {s, ""};
 }
-std::string nothing(const Case&) { return ""; }
+Magnitude nothing(const Case&) { return {}; }
 
 struct Kind {
   const char* id;
   bool (*applies)(const Case&);
   const char* statement;
-  std::string (*magnitude)(const Case&);
+  Magnitude (*magnitude)(const Case&);
 };
 
 constexpr std::array kKinds{
@@ -79,7 +90,10 @@ std::vector<Unknown> unknowns(const Question& question, const Plan* plan, const 
   const Case c{question, plan, band};
   std::vector<Unknown> found;
   for (const Kind& kind : kKinds) {
-    if (kind.applies(c)) found.push_back({kind.id, kind.statement, kind.magnitude(c)});
+    if (!kind.applies(c)) continue;
+    Magnitude magnitude = kind.magnitude(c);
+    found.push_back({kind.id, kind.statement, magnitude.said.words(), magnitude.said.figures(),
+                     std::move(magnitude.source)});
   }
   return found;
 }

@@ -21,8 +21,8 @@ void add_largest_growth(const Estimate& from, const Estimate& to, Sentence& s) {
     grown = i;
   }
   if (most <= 0) return;
-  s.text(std::string(", mostly ") + name(static_cast<TimeTerm>(grown)) + " (+");
-  s.time("largest_growth", seconds(most)).text(")");
+  s << std::string(", mostly ") + name(static_cast<TimeTerm>(grown)) + " (+";
+  s << stated("largest_growth", seconds(most)) << ")";
 }
 
 Sentence illegal_reason(const Estimator& estimator, Plan plan, const PlanAxis& axis) {
@@ -63,8 +63,8 @@ UnusedAxis unused_axis(const Estimator& estimator, const FixedAxes& fixed, const
       estimator, used, known == result.runners_up.end() ? std::nullopt : std::optional(known->plan), watch);
   if (with.best) {
     Sentence s("the best plan with it, " + canonical(with.best->plan) + ", takes ");
-    s.time("step", with.best->step).text(", ");
-    s.ratio("times", ratio(per_sequence(*with.best) / per_sequence(best))).text(" x the time");
+    s << stated("step", with.best->step) << ", ";
+    s << stated("times", ratio(per_sequence(*with.best) / per_sequence(best))) << " x the time";
     add_largest_growth(best, *with.best, s);
     UnusedAxis found = unused(axis, s);
     found.plan = with.best->plan;
@@ -72,7 +72,7 @@ UnusedAxis unused_axis(const Estimator& estimator, const FixedAxes& fixed, const
   }
   if (const auto& miss = with.census.nearest_miss) {
     Sentence s("no plan with it fits; the closest, " + canonical(miss->plan) + ", is ");
-    s.size("shortfall", miss->shortfall).text(" too large");
+    s << stated("shortfall", miss->shortfall) << " too large";
     UnusedAxis found = unused(axis, s);
     found.plan = miss->plan;
     return found;

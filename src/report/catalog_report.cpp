@@ -27,6 +27,10 @@ class Rows {
   void add(std::string what, std::string key, const std::optional<Sourced<Q>>& number) {
     if (number) add(std::move(what), std::move(key), *number);
   }
+  void duration(std::string what, std::string key, const Sourced<Seconds<>>& time) {
+    entry_.rows.push_back(
+        {std::move(what), std::move(key), time.value.raw(), format_duration(time.value), time.source});
+  }
   void count(std::string what, std::string key, double value, const Source& source) {
     entry_.rows.push_back({std::move(what), std::move(key), value, format_count(value), source});
   }
@@ -201,6 +205,11 @@ CatalogEntry catalog_entry(const Cluster& c) {
     if (oversubscription.source.id.empty()) oversubscription.source = c.source;
     rows.add(t.name + ", oversubscription", t.name + "_oversubscription", oversubscription);
   }
+  const Reliability& r = c.reliability;
+  if (!r.known()) return entry;
+  rows.duration("interruptions, one GPU brings one in", "mtbf_gpu_s", r.mtbf_gpu);
+  rows.duration("restart", "restart_s", r.restart);
+  rows.add("checkpoints, written at", "checkpoint_bandwidth_bytes_per_s", r.checkpoint_bandwidth(c.gpus));
   return entry;
 }
 

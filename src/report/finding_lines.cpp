@@ -61,6 +61,7 @@ std::string finding_lines(const Answer& a) {
   for (const FailureMode& f : a.failure_modes) {
     lines.push_back(f.statement);
     lines.push_back("  symptom: " + f.symptom + "; watch " + f.metric);
+    if (f.level) lines.push_back("  arrived " + f.level->statement);
   }
   section("failure modes accepted", lines);
   lines.clear();

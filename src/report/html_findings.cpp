@@ -131,8 +131,12 @@ Section axes_section(const Cluster& cluster, const std::vector<AxisFinding>& axe
 }
 
 Section failure_section(const std::vector<FailureMode>& modes) {
-  HtmlTable table("Failure modes that the plan accepts", "www", {"it accepts that", "symptom", "watch"});
-  for (const FailureMode& f : modes) table.row({breakable(f.statement), f.symptom, f.metric});
+  HtmlTable table("Failure modes that the plan accepts", "wwww",
+                  {"it accepts that", "symptom", "watch", "arrived"});
+  for (const FailureMode& f : modes) {
+    table.row(
+        {breakable(f.statement), f.symptom, f.metric, f.level ? breakable(f.level->statement) : Markup()});
+  }
   return {"Failure modes accepted", "failures", table.markup()};
 }
 

@@ -8,6 +8,12 @@ namespace {
 
 Json optional_rate(const std::optional<BytesPerSecond<>>& b) { return b ? Json(b->raw()) : Json(nullptr); }
 
+Json level_json(const std::optional<FailureLevel>& level) {
+  if (!level) return nullptr;
+  return {
+      {"when", level->when}, {"value", level->value}, {"unit", level->unit}, {"statement", level->statement}};
+}
+
 }  // namespace
 
 Json source_json(const Source& s) {
@@ -300,8 +306,12 @@ void add_findings(const Answer& a, Json& json) {
     if (x.plan) json["not_used"].back()["plan"] = plan_json(*x.plan);
   }
   for (const FailureMode& f : a.failure_modes) {
-    json["failure_modes"].push_back(
-        {{"id", f.id}, {"statement", f.statement}, {"symptom", f.symptom}, {"metric", f.metric}});
+    json["failure_modes"].push_back({{"id", f.id},
+                                     {"statement", f.statement},
+                                     {"symptom", f.symptom},
+                                     {"metric", f.metric},
+                                     {"level", level_json(f.level)},
+                                     {"figures", figures_json(f.figures)}});
   }
   for (const Threshold& t : a.thresholds) {
     json["thresholds"].push_back({{"parameter", t.parameter},
@@ -312,7 +322,11 @@ void add_findings(const Answer& a, Json& json) {
     if (t.same_until) json["thresholds"].back()["same_until"] = *t.same_until;
   }
   for (const Unknown& u : a.unknowns) {
-    json["unknowns"].push_back({{"id", u.id}, {"statement", u.statement}, {"magnitude", u.magnitude}});
+    json["unknowns"].push_back({{"id", u.id},
+                                {"statement", u.statement},
+                                {"magnitude", u.magnitude},
+                                {"figures", figures_json(u.figures)}});
+    if (!u.source.empty()) json["unknowns"].back()["source"] = u.source;
   }
 }
 

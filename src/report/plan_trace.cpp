@@ -1,6 +1,8 @@
 #include "report/plan_trace.h"
 
+#include "estimate/interruptions.h"
 #include "estimate/run_totals.h"
+#include "reason/failure_modes.h"
 
 namespace shardplan {
 
@@ -39,6 +41,9 @@ PlanTrace plan_trace(const Estimator& estimator, const SearchResult& result, con
     trace.time.emplace_back(name(static_cast<TimeTerm>(i)), time.terms[i].exposed().raw().shared());
   }
   trace.memory = memory_trace(estimator, best.plan, best.fullest_stage);
+  if (interruptions_expected(estimator)) {
+    trace.run.emplace_back("effective time", interruptions<Traced>(estimator).effective.raw().shared());
+  }
   if (!objective.budget) return trace;
   const Seconds<Traced> run = run_time<Traced>(*objective.budget, best);
   trace.run.emplace_back("run", run.raw().shared());

@@ -16,7 +16,7 @@ namespace shardplan {
 struct PlanTrace {
   TraceRoots time;    // exposed, by term
   TraceRoots memory;  // of the fullest stage, or of the one that misses
-  TraceRoots run;     // "run", "cost", as far as they were asked for
+  TraceRoots run;     // "effective time" where it is said; "run", "cost", as far as they were asked for
   /// All of them.
   TraceRoots roots() const;
 };

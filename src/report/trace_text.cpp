@@ -92,6 +92,8 @@ Printed print(const TraceNode& node, const TraceAtom& atom) {
       return print_function("sqrt", node, atom);
     case TraceOp::kLog2:
       return print_function("log2", node, atom);
+    case TraceOp::kExp:
+      return print_function("exp", node, atom);
   }
   return {"?"};
 }
@@ -151,6 +153,7 @@ TraceUnit unit_of(const TraceNode& node) {
     case TraceOp::kFloor:
     case TraceOp::kSqrt:
     case TraceOp::kLog2:
+    case TraceOp::kExp:
       return {};
   }
   return {};

@@ -131,6 +131,15 @@ std::string format_gibibytes(Bytes<> q) {
 }
 
 std::string format(Seconds<> q) { return q.raw() == 0 ? "0 s" : with_prefix(q.raw(), kTimeUnits); }
+std::string format_duration(Seconds<> q) {
+  static constexpr std::array<Prefix, 3> kLongUnits{{{86400.0, "days"}, {3600.0, "h"}, {60.0, "min"}}};
+  // Days from the second on: 30 h are read more easily than 1.25 days.
+  for (const Prefix& p : kLongUnits) {
+    const double v = q.raw() / p.factor;
+    if (v >= (p.factor > 3600.0 ? 2.0 : 1.0)) return format_number(v) + " " + p.unit;
+  }
+  return format(q);
+}
 std::string format(BytesPerSecond<> q) { return with_prefix(q.raw(), kRateUnits); }
 std::string format(FlopsPerSecond<> q) { return with_prefix(q.raw(), kFlopRateUnits); }
 std::string format(Flops<> q) { return with_prefix(q.raw(), kFlopUnits); }
@@ -182,8 +191,8 @@ std::optional<Bytes<>> parse_bytes(std::string_view text, double bare_unit) {
 }
 
 std::optional<Seconds<>> parse_seconds(std::string_view text, double bare_unit) {
-  static constexpr std::array<Prefix, 6> kSuffixes{
-      {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-6, "µs"}, {1e-9, "ns"}, {60.0, "min"}}};
+  static constexpr std::array<Prefix, 7> kSuffixes{
+      {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-6, "µs"}, {1e-9, "ns"}, {60.0, "min"}, {3600.0, "h"}}};
   const auto v = scale(text, bare_unit, kSuffixes);
   return v ? std::optional(Seconds<>(*v)) : std::nullopt;
 }

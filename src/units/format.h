@@ -22,6 +22,8 @@ std::string format(Bytes<> q);
 std::string format_gibibytes(Bytes<> q);
 /// "551.3 ms", "71.1 us".
 std::string format(Seconds<> q);
+/// Of what is not a part of a step: "5.235 min", "3.093 h", "33 days"; as format() below a minute.
+std::string format_duration(Seconds<> q);
 /// Decimal prefixes, as link speeds are sold: "50 GB/s".
 std::string format(BytesPerSecond<> q);
 std::string format(FlopsPerSecond<> q);

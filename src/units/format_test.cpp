@@ -12,6 +12,8 @@ TEST(Parse, TakesTheSuffixOrTheUnitOfTheFlag) {
   EXPECT_EQ(parse_bandwidth("400Gbit/s")->raw(), 50e9);
   EXPECT_EQ(parse_bandwidth("50", 1e9)->raw(), 50e9);
   EXPECT_DOUBLE_EQ(parse_seconds("15us")->raw(), 15e-6);
+  EXPECT_EQ(parse_seconds("15min")->raw(), 900);
+  EXPECT_EQ(parse_seconds("36h")->raw(), 129600);
   EXPECT_EQ(parse_flops_per_s("1.2PFLOP/s")->raw(), 1.2e15);
   EXPECT_EQ(parse_count("65", 1e9), 65e9);
   EXPECT_EQ(parse_count("350M"), 350e6);
@@ -41,6 +43,14 @@ TEST(Format, FourDigitsAndTheUnitThatReadsBest) {
   EXPECT_EQ(format_percent(0.984), "98.4 %");
   EXPECT_EQ(format_count(8030261248.0), "8,030,261,248");
   EXPECT_EQ(format_number(0.070174), "0.07017");
+}
+
+TEST(Format, ADurationInMinutesHoursOrDays) {
+  EXPECT_EQ(format_duration(seconds(59)), "59 s");
+  EXPECT_EQ(format_duration(seconds(314)), "5.233 min");
+  EXPECT_EQ(format_duration(seconds(11135)), "3.093 h");
+  EXPECT_EQ(format_duration(seconds(36 * 3600)), "36 h");
+  EXPECT_EQ(format_duration(seconds(3 * 86400)), "3 days");
 }
 
 TEST(Printable, ShowsControlCharactersInsteadOfSendingThem) {
