@@ -89,8 +89,8 @@ struct BoundedLayout {
   std::int64_t plans = 0;  // legal ones
   bool alike = false;      // another one's ranks in an order that changes nothing
 };
-/// All layouts, the least bound first and those that are alike last; bounds of what the options do not want
-/// are not as sharp as they could be. Memory plays no part: one list serves devices of every memory.
+/// All layouts, unless it is stopped: the least bound first, those that are alike last; bounds of what the
+/// options do not want are not as sharp as they could be. One list serves devices of every memory.
 std::vector<BoundedLayout> bounded_layouts(const Estimator& estimator, const FixedAxes& fixed,
                                            const SearchOptions& options = {});
 

@@ -111,7 +111,9 @@ class SizeScan {
   void bound(std::int64_t gpus, const QuestionOfSize& question_of) {
     const Question question = question_of(gpus);
     const Estimator estimator(question);
-    const double least = bounded_layouts(estimator, question.fixed, options_).front().per_sequence;
+    const std::vector<BoundedLayout> layouts = bounded_layouts(estimator, question.fixed, options_);
+    if (stopped(options_.watch)) return;  // some layouts have no bound
+    const double least = layouts.front().per_sequence;
     if (least > in_time_ * kRounding) {
       ++found_.census.excluded;
     } else {

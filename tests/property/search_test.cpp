@@ -360,7 +360,6 @@ TEST(Search, NoBoundIsAboveAPlanItSpeaksFor) {
         const double of_dealings = judge.least_replicas_of_dealings(plan).raw();
         ASSERT_LE(judge.least_step_of_kernels(plan).raw(), judge.least_step_of_micro_batch(plan).raw());
         ASSERT_LE(layers + judge.least_replicas(plan).raw(), step) << canonical(plan);
-        ASSERT_LE(of_dealings, judge.least_replicas(plan).raw() * kRounding) << canonical(plan);
         ASSERT_LE(layers * PlanEvaluator::least_turns(plan) + of_dealings, step) << canonical(plan);
         Plan more = plan;
         const auto all_layers = static_cast<std::int32_t>(q.model.layers.size());
