@@ -183,16 +183,20 @@ std::vector<Unknown> serve_unknowns(const ServeQuestion& q, const ServePlan& p) 
                    room ? format(*q.tpot_limit - c.step()) + " are left for them" : ""});
   // Causal: half of 4 s w FLOP a token and layer, beside the 2 FLOP of each parameter.
   const double scores = static_cast<double>(q.context()) * scored_width(q.question.model);
+  Sentence prompt, read;
+  prompt << stated_share("of_arithmetic", scores / state_parameters(q.question.model))
+         << " of the arithmetic that is counted, at this context";
   found.push_back({"prompt_attention",
                    "the attention scores of the prompt are left out of the time to the first token",
-                   format_percent(scores / state_parameters(q.question.model)) +
-                       " of the arithmetic that is counted, at this context"});
+                   prompt.words(), prompt.figures()});
   const Device& device = q.question.cluster.device;
+  read << stated("weight_read", c.weight_read) << " at "
+       << stated_share("memory_efficiency", device.efficiency.memory.value) << " of "
+       << stated("memory_bandwidth", device.memory_bandwidth.value);
   found.push_back(
       {"hbm_efficiency",
-       "what share of " + format(device.memory_bandwidth.value) +
-           " a matrix-vector product reaches; the figure itself is an assumption",
-       format(c.weight_read) + " at " + format_percent(device.efficiency.memory.value.raw()) + " of it"});
+       "what share of its bandwidth a matrix-vector product reaches; the figure itself is an assumption",
+       read.words(), read.figures()});
   return found;
 }
 
