@@ -208,7 +208,8 @@ struct PlanEvaluator::Parts {
     std::vector<Rates> least;  // those of them that no other undercuts
     bool offloads = false;
   };
-  static constexpr std::size_t kShapes = 1024, kStates = 1024, kLayers = 4096, kTraffic = 512,
+  // Larger tables are given back to the system after each search, and their pages asked for again.
+  static constexpr std::size_t kShapes = 1024, kStates = 1024, kLayers = 1024, kTraffic = 512,
                                kKindsSorted = 32;
 
   explicit Parts(const Estimator& of) : estimator(of) {}
