@@ -276,7 +276,7 @@ Result<Question> largest_question(const PlanSpec& spec, const Catalog& catalog, 
     product = std::min(kGpusMax, product * flags.degree(axis).value_or(1));
   }
   if (flags.error()) return *flags.error();
-  const std::int64_t step = std::lcm(product, sizes.step);
+  const std::int64_t step = std::max<std::int64_t>(1, std::lcm(product, sizes.step));
   const std::int64_t largest = all ? product : sizes.most / step * step;
   if (largest % step == 0 && largest >= sizes.first() && largest <= sizes.most)
     return question_of_size(spec, catalog, largest);
