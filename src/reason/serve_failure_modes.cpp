@@ -15,7 +15,6 @@ struct Case {
   /// By how much a token may become longer: up to its limit, or by what is felt where none is told.
   bool limited() const { return q.tpot_limit && p.meets; }
   Seconds<> room() const { return limited() ? *q.tpot_limit - p.cost.step() : p.cost.step() * kFelt; }
-  static constexpr double kFelt = 0.1;
 };
 
 struct Kind {
@@ -32,7 +31,7 @@ Sentence room_said(const Case& c) {
   if (c.limited()) {
     s << "a token takes more than its limit of " << stated("limit", *c.q.tpot_limit);
   } else {
-    s << "a token takes " << stated_share("longer", Case::kFelt) << " longer";
+    s << "a token takes " << stated_share("longer", kFelt) << " longer";
   }
   return s;
 }
