@@ -156,14 +156,15 @@ template <class N>
 void Estimator::add_layer_groups(const Plan& plan, LayerTimes<N>& times) const {
   const PassRates<N> rates(question_);
   times.axes = {};
-  AxisCost<N>&tensor = times.axes.axis(Axis::kTensor), &ring = times.axes.axis(Axis::kContext);
+  const auto axis = [&](Axis a) -> AxisCost<N>& { return times.axes[static_cast<std::size_t>(a)]; };
+  AxisCost<N>&tensor = axis(Axis::kTensor), &ring = axis(Axis::kContext);
   if (plan.tp > 1) tensor = tensor_cost<N>(plan);
   double ring_width = -1;  // of the layer that the ring's traffic is of
   for (std::size_t k = 0; k < times.kinds.size(); ++k) {
     const LayerOps& ops = kinds_.kinds[k];
     LayerTime<N>& layer = times.kinds[k];
     if (plan.tp > 1) add_tensor<N>(plan, ops, tensor.group, layer);
-    if (ops.experts > 0 && plan.ep > 1) times.axes.axis(Axis::kExpert) = add_exchange<N>(plan, ops, layer);
+    if (ops.experts > 0 && plan.ep > 1) axis(Axis::kExpert) = add_exchange<N>(plan, ops, layer);
     if (plan.cp > 1 && ops.has_attention_core) {
       if (ring_width != ops.kv_width) ring = ring_traffic<N>(plan, ops);
       ring_width = ops.kv_width;

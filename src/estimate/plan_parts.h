@@ -13,6 +13,7 @@
 // makes them for one plan; PlanEvaluator (plan_evaluator.h) keeps them from plan to plan.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -25,7 +26,7 @@ template <class N>
 struct Estimator::LayerTimes {
   std::vector<LayerTime<N>> kinds;
   Seconds<N> head_forward{}, head_backward{}, head_weight{};
-  TimeBreakdown<N> axes;  // only its axes are filled
+  std::array<AxisCost<N>, kAxisCount> axes;
 };
 
 /// An activation on its way to the next stage.

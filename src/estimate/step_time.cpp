@@ -97,7 +97,8 @@ template <class N>
 void Estimator::fill_stage_times(const Plan& plan, const PipelineShape& shape, const LayerTimes<N>& layers,
                                  const StageSends<N>& sends, StageTimes<N>& out) const {
   TimeBreakdown<N>& time = out.time;
-  time = layers.axes;
+  time = {};
+  time.axes = layers.axes;
   const std::int64_t all = static_cast<std::int64_t>(question_.model.layers.size());
   const Ratio<N> micro_batches = degree<N>("micro-batches", plan.grad_accumulation);
   const Ratio<N> stages = degree<N>("pipeline stages", plan.pp);

@@ -67,8 +67,11 @@ struct Standing {
   std::optional<NearestMiss> nearest;  // as long as none does
 };
 
+/// What one thread writes is on no line of the cache that another reads: two lines are fetched at once.
+inline constexpr std::size_t kApart = 128;
+
 /// Counts what fails and keeps the best plan of each layout. One for each thread.
-class Judge {
+class alignas(kApart) Judge {
  public:
   Judge(const Estimator& estimator, const FixedAxes& fixed, const std::vector<BoundedLayout>& layouts,
         const Standing& standing, SearchWatch* watch)

@@ -125,7 +125,7 @@ struct ToBound {
 };
 
 /// Bounds layouts, a group at a time. One for each thread.
-struct LayoutBounds {
+struct alignas(kApart) LayoutBounds {
   LayoutBounds(const Estimator& estimator, const ToBound& what)
       : judge(std::make_unique<PlanEvaluator>(estimator)), all(&what) {}
   std::unique_ptr<PlanEvaluator> judge;
