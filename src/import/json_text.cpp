@@ -388,6 +388,7 @@ Result<std::string> read_text_file(const std::string& path, std::int64_t max_byt
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
   constexpr std::size_t kNameMax = 200;
   constexpr std::size_t kLettersPerEdit = 3;
+  constexpr std::size_t kLettersOfAStart = 3;  // from which on the only name that starts so is meant
   if (name.empty() || name.size() > kNameMax) return {};
   const std::string wanted = lower(name);
   std::string best;
@@ -400,7 +401,11 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
       best = candidate;
     }
   }
-  return best;
+  if (!best.empty() || wanted.size() < kLettersOfAStart) return best;
+  const auto starts = [&](const std::string& candidate) { return lower(candidate).starts_with(wanted); };
+  const auto found = std::find_if(names.begin(), names.end(), starts);
+  const bool only = found != names.end() && std::none_of(found + 1, names.end(), starts);
+  return only ? *found : best;
 }
 
 }  // namespace shardplan

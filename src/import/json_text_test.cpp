@@ -114,6 +114,11 @@ TEST(JsonText, FindsTheNearestName) {
   EXPECT_EQ(nearest_name("qwen3moe", names), "qwen3_moe");
   EXPECT_EQ(nearest_name("deepseek_v5", names), "deepseek_v3");
   EXPECT_EQ(nearest_name("resnet", names), "");
+  const std::vector<std::string> objectives{"step-time", "tokens-per-gpu", "cost", "cost-per-token"};
+  EXPECT_EQ(nearest_name("step", objectives), "step-time");
+  EXPECT_EQ(nearest_name("tokens", objectives), "tokens-per-gpu");
+  EXPECT_EQ(nearest_name("cos", objectives), "cost");  // by letters; two names start so
+  EXPECT_EQ(nearest_name("st", objectives), "");
   EXPECT_EQ(nearest_name("", names), "");
 }
 

@@ -80,6 +80,28 @@ std::optional<LegalValue> nearest_value(const Question& question, const FixedAxe
   return std::nullopt;
 }
 
+/// The number of GPUs nearest to the question's that some plan divides; of two as near the smaller one.
+std::optional<std::int64_t> nearest_size(Question question, const FixedAxes& fixed) {
+  constexpr std::int64_t kFarthest = 4096;
+  const std::int64_t told = question.cluster.gpus;
+  for (std::int64_t far = 1; far <= kFarthest; ++far) {
+    for (const std::int64_t gpus : {told - far, told + far}) {
+      question.cluster.gpus = gpus;
+      if (gpus > 0 && Space(question).count(fixed) > 0) return gpus;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Nobody told an axis: it is the number of GPUs that divides into none.
+Error illegal_size(const Question& question, const FixedAxes& fixed) {
+  const auto size = nearest_size(question, fixed);
+  return {"illegal_plan",
+          std::to_string(question.cluster.gpus) + " GPUs divide into no plan of this model and batch",
+          "--gpus", "a number that tp, pp, cp and dp divide the model and the batch by",
+          size ? "--gpus " + std::to_string(*size) : ""};
+}
+
 }  // namespace
 
 Error illegal_axes(const Violation& violation, const std::vector<ToldAxis>& told) {
@@ -97,6 +119,7 @@ Error illegal_axes(const Violation& violation, const std::vector<ToldAxis>& told
 
 Error illegal_axes(const Question& question, const FixedAxes& fixed, const Violation& violation,
                    const std::vector<ToldAxis>& told) {
+  if (told.empty()) return illegal_size(question, fixed);
   Error error = illegal_axes(violation, told);
   std::optional<LegalValue> nearest;
   for (std::size_t i = 0; i < kDegreeCount; ++i) {

@@ -18,7 +18,8 @@ namespace shardplan {
 Error illegal_axes(const Violation& violation, const std::vector<ToldAxis>& told);
 
 /// The same with the smallest change that makes a plan legal, where one told axis is enough: its value that
-/// is nearest to what was told ("--tp 8").
+/// is nearest to what was told ("--tp 8"). Where none is told the number of GPUs nearest to the question's
+/// ("--gpus 16384").
 Error illegal_axes(const Question& question, const FixedAxes& fixed, const Violation& violation,
                    const std::vector<ToldAxis>& told);
 

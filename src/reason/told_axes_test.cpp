@@ -41,5 +41,17 @@ TEST(ToldAxes, WhereOneAxisIsNotEnoughNothingIsNamed) {
   EXPECT_EQ(nearest(q, fixed, {{"micro-batch", "--micro-batch"}, {"tp", "--tp"}}), "");
 }
 
+TEST(ToldAxes, WhereNoneIsToldTheNearestNumberOfGpusIsNamed) {
+  Question q = question();
+  q.cluster.gpus = 4099;  // a prime
+  const auto illegal = why_illegal(q, {});
+  ASSERT_TRUE(illegal);
+  const Error error = illegal_axes(q, {}, *illegal, {});
+  EXPECT_EQ(error.where, "--gpus");
+  EXPECT_EQ(error.nearest, "--gpus 4096");
+  q.cluster.gpus = 4096;
+  EXPECT_FALSE(why_illegal(q, {}));
+}
+
 }  // namespace
 }  // namespace shardplan
