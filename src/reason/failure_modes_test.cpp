@@ -13,6 +13,7 @@
 #include "import/flag_list.h"
 #include "reason/axes.h"
 #include "reason/cited_quantity.h"
+#include "reason/judged_by.h"
 
 namespace shardplan {
 namespace {
@@ -207,9 +208,15 @@ double figure_of(const std::vector<StatedFigure>& figures, const std::string& na
 }
 
 TEST(FailureModes, TheReductionNeedsWhatItsAxisSaysItNeeds) {
-  const Judged exposed(
-      llama("llama3-8b", "64",
-            {{"--tp", "8"}, {"--pp", "1"}, {"--cp", "1"}, {"--global-batch", "128"}, {"--zero", "1"}}));
+  const Judged exposed(llama("llama3-70b", "64",
+                             {{"--tp", "4"},
+                              {"--pp", "4"},
+                              {"--cp", "2"},
+                              {"--dp", "2"},
+                              {"--zero", "1"},
+                              {"--micro-batch", "1"},
+                              {"--seq", "8192"},
+                              {"--global-batch", "512"}}));
   int hidden = 0, beyond = 0;
   for (const Judged* judged : {&replicas(), &exposed, &many()}) {
     const FailureMode* mode = judged->find("exposed_reduction");
@@ -218,7 +225,9 @@ TEST(FailureModes, TheReductionNeedsWhatItsAxisSaysItNeeds) {
     EXPECT_EQ(figure(*mode, "needs"), figure_of(axis->figures, "required"));
     EXPECT_EQ(figure(*mode, "has"), axis->available_bandwidth->raw());
     const bool hides = *axis->required_bandwidth <= *axis->available_bandwidth;
-    if (hides) EXPECT_EQ(mode->level->value, figure(*mode, "needs"));
+    if (hides) {
+      EXPECT_EQ(mode->level->value, figure(*mode, "needs"));
+    }
     ++(hides ? hidden : beyond);
   }
   EXPECT_GE(hidden, 1);
