@@ -142,7 +142,7 @@ class ServePage {
   Section memory() const {
     const Bytes<> hbm = q_.cluster.device.memory_reported.value, most = std::max(hbm, c_.memory());
     const auto share = [&](Bytes<> b) { return (b / most).raw(); };
-    HtmlTable table("Memory of each GPU", "lrr", {"term", "bytes", "of usable"});
+    HtmlTable table("Terms of the memory", "lrr", {"term", "bytes", "of usable"});
     const auto row = [&](const char* name, Bytes<> b) {
       table.row({name, number(name, format(b)), format_percent((b / c_.usable).raw())});
     };
@@ -166,7 +166,7 @@ class ServePage {
                 Seconds<> sum) const {
     std::vector<BarPart> drawn;
     std::vector<LegendEntry> entries;
-    HtmlTable table(heading, "lrrw", {"term", "time", "share", ""});
+    HtmlTable table(std::string("Terms of: ") + heading, "lrrw", {"term", "time", "share", ""});
     for (const Part& part : parts) {
       if (!(part.time > seconds(0))) continue;
       const double share = (part.time / sum).raw();
