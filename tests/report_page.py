@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes reports with `shardplan plan --report` and reads them: are they whole, small and safe, and do they say what
+"""Writes reports with `shardplan plan --report` and `shardplan serve --report` and reads them: are they whole, small and safe, and do they say what
 the JSON says?
 
     tests/report_page.py PROGRAM
 
 A page must be well-formed XML with each id once and no link to nowhere, stay under 2 MB at 16,384 GPUs, hold nothing
-that runs or loads, and show names from a person's files as text. Every quantity that it prints outside of the
+that runs or loads, show names from a person's files as text, and open the formula of each number that it begins with. Every quantity that it prints outside of the
 catalog's figures must be a number of the JSON, as it is printed, or stand in one of its sentences.
 """
 
@@ -21,6 +21,7 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LARGEST_BYTES = 2_000_000
 HOSTILE = "<script>alert(1)</script>"
+SERVING = ["serve", "--preset", "llama3-70b", "--gpu", "h100-sxm"]
 PLANS = {
     "small": ["--preset", "llama3-8b", "--gpu", "h100-sxm", "--gpus", "8", "--global-batch", "64", "--pareto"],
     "pipeline": ["--model", "examples/llama-3.1-70b/config.json", "--gpu", "h100-sxm", "--gpus", "64"],
@@ -30,7 +31,16 @@ PLANS = {
     "late": ["--preset", "llama3-8b", "--gpu", "h100-sxm", "--gpus", "8", "--tokens", "15T", "--deadline", "1d"],
     "nothing": ["--preset", "llama3-405b", "--gpu", "h100-sxm", "--gpus", "8"],
 }
-NO = {"late", "nothing"}  # exit status 1
+SERVED = {
+    "served": [*SERVING, "--gpus", "16", "--batch", "16", "--seq", "8192", "--tpot-ms", "30"],
+    "served, no limit": [*SERVING, "--gpus", "8", "--tp", "8", "--batch", "64"],
+    "served too late": [*SERVING, "--gpus", "8", "--tp", "4", "--batch", "16", "--tpot-ms", "5"],
+    "not served": [*SERVING, "--gpus", "8", "--tp", "1"],
+}
+CASES = {name: ["plan", *arguments] for name, arguments in PLANS.items()} | SERVED
+NO = {"late", "nothing", "served too late", "not served"}  # exit status 1
+# What no formula made: the error of a sum that does not fit.
+PLAIN = {"memory too much"}
 UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "s": 1, "ms": 1e-3, "us": 1e-6}
 UNITS |= {prefix + "B/s": factor for prefix, factor in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))}
 QUANTITY = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?) (" + "|".join(sorted(UNITS, key=len, reverse=True)) + r")(?![\w/])")
@@ -93,7 +103,7 @@ def known_numbers(answer):
         elif isinstance(value, str):
             texts.append(value)
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            numbers.append(float(value))
+            numbers.append(abs(float(value)))  # what is missing is told as much as what is left
 
     walk(answer)
     return sorted(numbers), "\n".join(texts)
@@ -111,11 +121,27 @@ def check_numbers(root, answer, where, found):
         found.check(near or f"{digits} {unit}" in texts, f"{where}: {digits} {unit} is not in the JSON")
 
 
-def check_plans(program, folder, found):
-    for name, arguments in PLANS.items():
+def check_headline(root, name, found):
+    """Each number that the page begins with opens its formula."""
+    seen = 0
+    for part in root.iter():
+        if part.get("class") != "figures":
+            continue
+        for entry in part:
+            what, value = text_of(entry[0]).strip(), entry[1]
+            opens = [node for node in value.iter() if node.get("popovertarget")]
+            found.check(opens or what in PLAIN, f"{name}: {what} opens no formula")
+            seen += 1
+    found.check(seen >= 4 or name in ("nothing",), f"{name}: {seen} numbers to begin with")
+
+
+def check_pages(program, folder, found):
+    for name, command in CASES.items():
         page = folder / f"{name}.html"
-        more = ["--report", str(page), "--timeline", str(folder / "step.svg"), "--explain", "--json"]
-        done = run(program, ["plan", *arguments, *more])
+        more = ["--report", str(page), "--explain", "--json"]
+        if command[0] == "plan":
+            more += ["--timeline", str(folder / "step.svg")]
+        done = run(program, [*command, *more])
         expected = 1 if name in NO else 0
         found.check(done.returncode == expected, f"{name}: exit status {done.returncode}: {done.stderr}")
         answer = json.loads(done.stdout)
@@ -126,6 +152,7 @@ def check_plans(program, folder, found):
         root = ElementTree.parse(page).getroot()
         check_whole(root, name, found)
         check_numbers(root, answer, name, found)
+        check_headline(root, name, found)
 
 
 def check_hostile(program, folder, found):
@@ -147,17 +174,18 @@ def check_hostile(program, folder, found):
 
 
 def check_refused(program, folder, found):
-    for path in (folder / "no" / "such" / "page.html", folder / "page.txt"):
-        done = run(program, ["plan", "--preset", "llama3-8b", "--gpus", "8", "--report", str(path)])
-        found.check(done.returncode == 2 and not done.stdout, f"{path.name}: exit status {done.returncode}")
-        found.check("--report" in done.stderr and not path.exists(), f"{path.name}: {done.stderr}")
+    for command in ("plan", "serve"):
+        for path in (folder / "no" / "such" / "page.html", folder / "page.txt"):
+            done = run(program, [command, "--preset", "llama3-8b", "--gpus", "8", "--report", str(path)])
+            found.check(done.returncode == 2 and not done.stdout, f"{command} {path.name}: exit status {done.returncode}")
+            found.check("--report" in done.stderr and not path.exists(), f"{command} {path.name}: {done.stderr}")
 
 
 def main():
     program, found = sys.argv[1], Findings()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        check_plans(program, folder, found)
+        check_pages(program, folder, found)
         check_hostile(program, folder, found)
         check_refused(program, folder, found)
     for what in found:

@@ -79,7 +79,9 @@ def check(name, command, program):
     wrong, said, own = [], 0, 0
     for sentence, finding in sentences(answer):
         here = sorted(leaves(finding))
-        sentence = sentence.replace(finding.get("source") or "\0", "")
+        quoted = finding.get("source")
+        if isinstance(quoted, str) and quoted:
+            sentence = sentence.replace(quoted, "")
         for digits, fraction, unit in NUMBER.findall(NAMES.sub("", SPELLED_PLAN.sub("", sentence))):
             factor = FACTORS.get(unit, 1)
             value = float(digits.replace(",", "") + fraction) * factor

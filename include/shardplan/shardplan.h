@@ -58,6 +58,7 @@
 #include "report/explain.h"
 #include "report/formula_reference.h"
 #include "report/html_report.h"
+#include "report/html_serve.h"
 #include "report/json_values.h"
 #include "report/memory_report.h"
 #include "report/oom_report.h"

@@ -7,6 +7,7 @@
 #include "catalog/cluster.h"
 #include "catalog/model.h"
 #include "catalog/plan.h"
+#include "catalog/risk.h"
 #include "catalog/workload.h"
 
 namespace shardplan {
@@ -19,7 +20,8 @@ struct Question {
   Training workload;
   Framework framework;
   ActivationModel activations = ActivationModel::kOps;
-  FixedAxes fixed;  // what was told of the plan
+  FixedAxes fixed;                    // what was told of the plan
+  const RiskFigures* risk = nullptr;  // of the catalog
   /// Search all that the framework's engine can do, not the usual plans alone.
   bool whole_space = false;
   /// Values taken because none was told: "sequence 4096". Those of the cluster and the model are among them.

@@ -88,4 +88,19 @@ std::optional<Error> OutputFile::finish() {
   return good ? std::nullopt : std::optional(unwritable_error());
 }
 
+std::optional<Error> write_file(const std::string& path, const char* flag, const std::string& text) {
+  OutputFile file(path, flag);
+  file.write(text);
+  return file.finish();
+}
+
+std::optional<Error> report_error(const std::string& path) {
+  return file_error(path, kReport, {".html"}, "a file that ends in .html (a page)");
+}
+
+void add_report(const std::string& path, std::string& text, Json& json) {
+  text += "\nreport, written to " + path + "\n";
+  json["report"] = {{"file", path}};
+}
+
 }  // namespace shardplan::cli

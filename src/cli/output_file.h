@@ -52,4 +52,15 @@ class OutputFile {
   bool there_ = false;  // what is written to is
 };
 
+/// A whole text; why it could not be written, if so.
+std::optional<Error> write_file(const std::string& path, const char* flag, const std::string& text);
+
+// The page of an answer, of the commands that have one.
+inline constexpr const char* kReport = "--report";
+inline constexpr const char* kReportHelp =
+    "write the answer to FILE.html: one page with charts, every number with its formula";
+std::optional<Error> report_error(const std::string& path);
+/// That it was written.
+void add_report(const std::string& path, std::string& text, Json& json);
+
 }  // namespace shardplan::cli

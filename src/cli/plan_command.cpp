@@ -16,7 +16,7 @@
 namespace shardplan::cli {
 namespace {
 
-constexpr const char *kPareto = "--pareto", *kReport = "--report";
+constexpr const char* kPareto = "--pareto";
 constexpr const char* kNoFile = "none";
 
 struct Typed {
@@ -34,18 +34,11 @@ std::optional<Error> files_error(const Typed& typed) {
     if (auto error = timeline_file_error(*typed.timeline)) return error;
   }
   if (typed.report) {
-    if (auto error = file_error(*typed.report, kReport, {".html"}, "a file that ends in .html (a page)"))
-      return error;
+    if (auto error = report_error(*typed.report)) return error;
   }
   if (!typed.pareto_file()) return std::nullopt;
   return file_error(*typed.pareto, kPareto, {".csv", ".svg"},
                     "a file that ends in .csv (a table) or .svg (a picture), or no value");
-}
-
-std::optional<Error> write_file(const std::string& path, const char* flag, const std::string& text) {
-  OutputFile file(path, flag);
-  file.write(text);
-  return file.finish();
 }
 
 std::optional<Error> write_pareto(const RunAnswer& run, const std::string& title, const std::string& path) {
@@ -131,8 +124,7 @@ int run(const Typed& typed, const Output& output) {
   if (typed.report) {
     if (const auto error = write_file(*typed.report, kReport, plan_html(estimator, answered, whole, time)))
       return output.error(*error);
-    text += "\nreport, written to " + *typed.report + "\n";
-    json["report"] = {{"file", *typed.report}};
+    add_report(*typed.report, text, json);
   }
   const int status = output.answer(text, json, whole.yes());
   const bool front = whole.pareto && whole.pareto->stopped;
@@ -180,10 +172,7 @@ void add_plan_command(CLI::App& app, Program& program) {
       ->add_option("--timeline", typed->timeline,
                    "write the best plan's step to FILE: a trace for Perfetto (.json) or a picture (.svg)")
       ->type_name("");
-  command
-      ->add_option(kReport, typed->report,
-                   "write the answer to FILE.html: one page with charts, every number with its formula")
-      ->type_name("");
+  command->add_option(kReport, typed->report, kReportHelp)->type_name("");
   add_json_flag(*command, program);
   command->callback([typed, &program] { program.status = run(*typed, program.output); });
 }

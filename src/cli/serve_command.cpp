@@ -1,7 +1,10 @@
 // shardplan serve: does a model serve, how fast, and what binds.
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "cli/commands.h"
+#include "cli/output_file.h"
 
 namespace shardplan::cli {
 namespace {
@@ -9,9 +12,13 @@ namespace {
 struct Typed {
   ServeSpec spec;
   bool explain = false;
+  std::optional<std::string> report;  // a file
 };
 
 int run(const Typed& typed, const Output& output) {
+  if (typed.report) {
+    if (const auto error = report_error(*typed.report)) return output.error(*error);
+  }
   const Result<ServeQuestion> question = build_serve_question(typed.spec, catalog());
   if (!question) return output.error(question.error());
   if (const auto illegal = why_illegal(question->question, question->question.fixed))
@@ -25,6 +32,11 @@ int run(const Typed& typed, const Output& output) {
     text += "\n" + explain_text(roots);
     json["explanation"] = explain_json(roots);
   }
+  if (typed.report) {
+    if (const auto error = write_file(*typed.report, kReport, serve_html(answer)))
+      return output.error(*error);
+    add_report(*typed.report, text, json);
+  }
   return output.answer(text, json, answer.feasible());
 }
 
@@ -37,6 +49,7 @@ void add_serve_command(CLI::App& app, Program& program) {
     command->add_option(flag.flag, typed->spec.*flag.text, flag.help)->type_name("");
   }
   command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
+  command->add_option(kReport, typed->report, kReportHelp)->type_name("");
   add_json_flag(*command, program);
   command->callback([typed, &program] { program.status = run(*typed, program.output); });
 }

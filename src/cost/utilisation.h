@@ -180,4 +180,28 @@ struct FrozenModelFlops {
       Example<FrozenModelFlops>{{ratio(1e6), ratio(7e9), flops(0)}, 2.8e16, "4 x 7e9 x 1e6"}};
 };
 
+struct TrainingThroughput {
+  static constexpr FormulaInfo info{"compute.throughput",
+                                    "tokens a second of each GPU",
+                                    {"chowdhery2022", "sec. 4.1: observed throughput in tokens a second"},
+                                    "padding is counted as tokens"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Tokens<N> tokens;
+    Ratio<N> devices;
+    Seconds<N> step;
+  };
+  static constexpr std::array<std::string_view, 3> symbols{"D", "n", "t"};
+  static constexpr std::array<std::string_view, 3> inputs{"tokens of a step", "devices", "the step"};
+  template <class N>
+  static constexpr TokensPerSecond<N> eval(const In<N>& in) {
+    return in.tokens / in.devices / in.step;
+  }
+  static constexpr std::array examples{
+      Example<TrainingThroughput>{{tokens(8192), ratio(8), seconds(1.1)},
+                                  930.9090909090909,
+                                  "korthikanti2022, table 5, 22B: 4 sequences of 2048 in 1.10 s on 8 GPUs"}};
+};
+
 }  // namespace shardplan

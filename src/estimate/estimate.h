@@ -131,6 +131,13 @@ struct TimeBreakdown {
   }
 };
 
+/// What a step comes to: output of a GPU, and the share of its FLOP that is used.
+template <class N = double>
+struct StepRates {
+  TokensPerSecond<N> tokens_per_gpu{};
+  Ratio<N> mfu{}, hfu{};
+};
+
 struct Estimate {
   Plan plan;
   MemoryBreakdown<> memory;  // of the fullest stage

@@ -171,21 +171,10 @@ Estimate Estimator::complete(const Plan& plan, const MemoryBreakdown<>& memory, 
   e.hbm = question_.cluster.device.memory_reported.value;
   e.time = time<double>(plan);
   e.step = e.time.total();
-  const double all_tokens = step_tokens(plan);
-  e.tokens_per_gpu = tokens(all_tokens / d(plan.gpus())) / e.step;
-  const double matmul = token_work_.matmul(), attention = token_work_.attention;
-  const Flops<> needed =
-      frozen() ? call<FrozenModelFlops>(
-                     FrozenModelFlops::In<double>{ratio(all_tokens), ratio(matmul), flops(attention)})
-               : call<ModelFlops>(ModelFlops::In<double>{ratio(all_tokens), ratio(matmul), flops(attention)});
-  const Flops<> again = flops(all_tokens * recomputed_flops_per_token(plan, token_work_.layers, attention));
-  const auto& peak = question_.cluster.device.peak[static_cast<std::size_t>(question_.workload.precision())];
-  const auto utilisation = [&](const Flops<>& work) {
-    return call<FlopsUtilisation>(
-        FlopsUtilisation::In<double>{work, e.step, ratio(d(plan.gpus())), peak->value});
-  };
-  e.mfu = utilisation(needed);
-  e.hfu = utilisation(needed + again);
+  const StepRates<> rates = step_rates<double>(plan, e.step);
+  e.tokens_per_gpu = rates.tokens_per_gpu;
+  e.mfu = rates.mfu;
+  e.hfu = rates.hfu;
   return e;
 }
 

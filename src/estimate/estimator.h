@@ -62,6 +62,9 @@ class Estimator {
   TimeBreakdown<N> time(const Plan& plan) const;
   /// The step operation by operation (estimate/step_timeline.h), for people; a search takes the closed forms.
   StepTimeline step_timeline(const Plan& plan) const;
+  /// What a step of that length comes to.
+  template <class N>
+  StepRates<N> step_rates(const Plan& plan, const Seconds<N>& step) const;
   /// Step, utilisation and throughput from a time breakdown; fills an Estimate that is known to fit.
   Estimate complete(const Plan& plan, const MemoryBreakdown<>& memory, int stage) const;
   /// A step's MFU and HFU under each convention in use, that of Estimate first; for people.

@@ -48,7 +48,7 @@ using AllFormulas = FormulaList<
     MultimemBandwidth,  //
     GemmTime, TileSlowdown, FewRows, AttentionTime, ScorePasses, MemoryBoundTime, CastTime, LaunchFloor,
     CausalRingImbalance, StragglerWait, OptimizerTime, ModelFlops, MegatronHardwareFlops,
-    SelectiveHardwareFlops, FlopsUtilisation, FrozenModelFlops,  //
+    SelectiveHardwareFlops, FlopsUtilisation, FrozenModelFlops, TrainingThroughput,  //
     CollectiveOverhead, TokenExchange, TorusGatherBandwidth, TorusExchangeBandwidth, TorusHops,
     RailShare,  //
     PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble, InFlightV,

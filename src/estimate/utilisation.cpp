@@ -34,6 +34,32 @@ double Estimator::step_tokens(const Plan& plan) const {
   return d(plan.sequences()) * d(question_.workload.sequence);
 }
 
+template <class N>
+StepRates<N> Estimator::step_rates(const Plan& plan, const Seconds<N>& step) const {
+  const auto count = [](const char* what, double n, const auto& source) { return leaf<N>(what, n, source); };
+  const Ratio<N> tokens = count("tokens of a step", step_tokens(plan), "plan and question");
+  const Ratio<N> devices = count("GPUs", d(plan.gpus()), "plan");
+  const Ratio<N> matmul = count("parameters in products", token_work_.matmul(), model_source_);
+  const Flops<N> attention =
+      leaf<N>("attention of a token, causal", flops(token_work_.attention), model_source_);
+  const Flops<N> needed = frozen()
+                              ? call<FrozenModelFlops>(FrozenModelFlops::In<N>{tokens, matmul, attention})
+                              : call<ModelFlops>(ModelFlops::In<N>{tokens, matmul, attention});
+  const Flops<N> again =
+      tokens * leaf<N>("recomputed of a token",
+                       flops(recomputed_flops_per_token(plan, token_work_.layers, token_work_.attention)),
+                       "plan");
+  const auto& peak = question_.cluster.device.peak[static_cast<std::size_t>(question_.workload.precision())];
+  const FlopsPerSecond<N> rate = leaf<N>("dense peak", peak->value, peak->source);
+  const Tokens<N> made =
+      leaf<N>("tokens of a step", shardplan::tokens(step_tokens(plan)), "plan and question");
+  return {call<TrainingThroughput>(TrainingThroughput::In<N>{made, devices, step}),
+          call<FlopsUtilisation>(FlopsUtilisation::In<N>{needed, step, devices, rate}),
+          call<FlopsUtilisation>(FlopsUtilisation::In<N>{needed + again, step, devices, rate})};
+}
+template StepRates<double> Estimator::step_rates<double>(const Plan&, const Seconds<double>&) const;
+template StepRates<Traced> Estimator::step_rates<Traced>(const Plan&, const Seconds<Traced>&) const;
+
 double Estimator::recomputed_flops_per_token(const Plan& plan, double matmul, double attention) const {
   const auto layers = static_cast<std::int64_t>(question_.model.layers.size());
   if (plan.recompute.whole_layers()) {

@@ -24,6 +24,7 @@
 #include "catalog/model.h"
 #include "catalog/reliability.h"
 #include "catalog/result.h"
+#include "catalog/risk.h"
 #include "catalog/workload.h"
 #include "import/embedded.h"
 
@@ -74,6 +75,7 @@ struct Catalog {
   std::vector<ModelEntry> models;
   CollectiveTables collectives;
   Reliability reliability;  // of any cluster
+  RiskFigures risk;
   Corpus corpus;
   std::map<std::string, Source> sources;
   Evidence evidence;
@@ -81,7 +83,7 @@ struct Catalog {
 };
 
 /// Reads the texts named devices, fabrics, frameworks, clusters, models and sources; those named collectives,
-/// timing, reliability, corpus, evidence_time and evidence_memory where they are there.
+/// timing, reliability, risk, corpus, evidence_time and evidence_memory where they are there.
 Result<Catalog> load_catalog(std::span<const EmbeddedFile> files);
 
 /// The catalog that is compiled into the program, read once. One that does not load is a mistake in the

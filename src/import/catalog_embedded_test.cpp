@@ -74,6 +74,17 @@ TEST(EmbeddedCatalog, EveryClusterHasWhatIsKnownOfInterruptions) {
   }
 }
 
+TEST(EmbeddedCatalog, EveryRiskFigureSaysWhereItIsFrom) {
+  for (const RiskFigure& f : kRiskFigures) {
+    const Sourced<Ratio<>>& figure = catalog().risk.*f.figure;
+    EXPECT_GT(figure.value, ratio(0)) << f.id;
+    EXPECT_EQ(figure.value < ratio(1), f.share) << f.id;
+    EXPECT_FALSE(figure.source.id.empty()) << f.id;
+    EXPECT_FALSE(figure.source.note.empty()) << f.id << ": its reason";
+  }
+  EXPECT_EQ(catalog().risk.bubble.source.kind, SourceKind::kAssumed);
+}
+
 TEST(EmbeddedCatalog, EvidenceIsOfBothKinds) {
   const Evidence& e = catalog().evidence;
   const auto h100 = find_device(catalog(), "h100-sxm", "gpu");

@@ -517,13 +517,21 @@ void read_reliability(const JsonNode& root, Catalog& catalog) {
   r.storage_gpu = read_positive<BytesPerSecond<>>(root.at("storage_gpu_bytes_per_s"), catalog.sources);
 }
 
+void read_risk(const JsonNode& root, Catalog& catalog) {
+  std::vector<const char*> ids;
+  for (const RiskFigure& f : kRiskFigures) ids.push_back(f.id);
+  root.allow_only(ids);
+  for (const RiskFigure& f : kRiskFigures)
+    catalog.risk.*f.figure = read_positive<Ratio<>>(root.at(f.id), catalog.sources);
+}
+
 struct Section {
   const char* file;
   void (*read)(const JsonNode& root, Catalog& catalog);
   bool optional = false;
 };
 // Each may refer to those above it.
-constexpr std::array<Section, 12> kSections{{{"sources", read_sources},
+constexpr std::array<Section, 13> kSections{{{"sources", read_sources},
                                              {"fabrics", read_fabrics},
                                              {"devices", read_devices},
                                              {"clusters", read_clusters},
@@ -531,6 +539,7 @@ constexpr std::array<Section, 12> kSections{{{"sources", read_sources},
                                              {"frameworks", read_frameworks},
                                              {"timing", read_timing, true},
                                              {"reliability", read_reliability, true},
+                                             {"risk", read_risk, true},
                                              {"corpus", read_published_runs, true},
                                              {"models", read_models},
                                              {"evidence_time", read_measured, true},

@@ -158,6 +158,7 @@ std::span<const QuestionFlag> question_flags() { return kFlags; }
 
 Result<Question> build_question(const QuestionSpec& spec, const Catalog& catalog) {
   Question q;
+  q.risk = &catalog.risk;
   Result<Model> model = build_model(spec, catalog, q.notes);
   if (!model) return model.error();
   q.model = std::move(model).value();

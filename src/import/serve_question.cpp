@@ -150,6 +150,7 @@ std::span<const ServeFlag> serve_flags() {
 Result<ServeQuestion> build_serve_question(const ServeSpec& spec, const Catalog& catalog) {
   ServeQuestion serve;
   Question& q = serve.question;
+  q.risk = &catalog.risk;
   Result<Model> model = build_model(spec, catalog, q.notes);
   if (!model) return model.error();
   q.model = std::move(model).value();

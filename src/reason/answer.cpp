@@ -6,6 +6,7 @@
 #include "reason/axes.h"
 #include "reason/binding.h"
 #include "reason/failure_modes.h"
+#include "reason/judged_by.h"
 #include "reason/memory_answer.h"
 #include "reason/nearest_measured.h"
 #include "reason/nothing_fits.h"
@@ -93,7 +94,8 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
       a.utilisations.push_back(estimator.utilisations(e.plan, e.step));
     a.axes = axis_findings(estimator, best);
     add_unused(unused_axes(estimator, fixed, a.result, watch), a);
-    a.failure_modes = failure_modes(estimator, best);
+    a.failure_modes = failure_modes(estimator, best, a.axes);
+    a.judged_by = judged_by(*q.risk, a.axes, a.failure_modes);
     a.sensitivity = sensitivity(estimator, best);
     a.nearest = nearest_measured(evidence, run_profile(q, best.plan));
   } else {

@@ -49,12 +49,12 @@ struct AxisFinding {
   std::string axis;         // "tp"; "zero" for what shards state over replicas
   std::int64_t degree = 1;  // of zero the ranks that it shards over
   std::string tier;         // that sets the pace: the two bandwidths are of it
-  /// The least at which it stays hidden; where nothing hides it, at which it is a tenth of compute.
+  /// The least that is enough, for what `required_for` says.
   std::optional<BytesPerSecond<>> required_bandwidth;
   std::optional<BytesPerSecond<>> available_bandwidth;
-  std::string reason;                // with a number
-  std::string spans = {};            // the outermost tier that its group reaches over
-  bool hides = false;                // which of the two is required
+  std::string reason;             // with a number
+  std::string spans = {};         // the outermost tier that its group reaches over
+  std::string required_for = {};  // "hidden", "tenth_of_compute"; of serving "tpot_limit", "tenth_of_token"
   std::vector<LinkNeed> links = {};  // of each tier that its group reaches over, the innermost first
   std::vector<StatedFigure> figures = {};
 };
@@ -115,6 +115,15 @@ struct FailureMode {
   std::vector<StatedFigure> figures = {};  // of the statement and of the level's
 };
 
+/// A figure of catalog/risk.h that the findings state, with its source.
+struct JudgedBy {
+  std::string id;
+  std::string statement;  // "10.0 % more of a step or a token is felt"
+  double value = 0;
+  std::string unit;
+  Source source;
+};
+
 struct Threshold {
   std::string parameter;
   double current = 0, threshold = 0;  // SI base units
@@ -156,6 +165,7 @@ struct Answer {
   std::vector<AxisFinding> axes;
   std::vector<UnusedAxis> not_used;
   std::vector<FailureMode> failure_modes;
+  std::vector<JudgedBy> judged_by;  // what axes and failure modes state of the catalog's risk figures
   std::vector<Threshold> thresholds;
   std::vector<Sensitivity> sensitivity;  // the largest first
   std::vector<Unknown> unknowns;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "estimate/axis_bandwidth.h"
-#include "reason/sentence.h"
+#include "estimate/tier_bandwidth.h"
+#include "reason/judged_by.h"
 #include "reason/time_groups.h"
 #include "units/format.h"
 
@@ -24,13 +24,20 @@ struct Case {
   const AxisLink& link() const { return links[main]; }
 };
 
-std::string words_of(const Case& c) {
-  if (c.axis.traffic == AxisTraffic::kGather) return "weights that are gathered";
-  for (std::size_t i = 0; i < kAxisCount; ++i) {
-    const auto axis = static_cast<Axis>(i);
-    if (&c.best.time.axis(axis) == &c.cost) return traffic_words(axis);
-  }
-  return "?";
+// Where a sequence is spread over ranks but the batch is not, gradients are reduced all the same.
+constexpr const char *kReplicas = "dp", *kReplicasOfRanks = "dp\u00b7cp";
+
+bool moves_bytes(const Plan& plan, const PlanAxis& axis) {
+  return axis.traffic == AxisTraffic::kData ? plan.replicas() > 1 : uses(plan, axis);
+}
+
+/// What it moves; of gradients over which ranks, where those are not the replicas alone.
+Sentence traffic_said(const Case& c) {
+  Sentence s(words_of(c.axis.traffic));
+  const Plan& plan = c.best.plan;
+  if (c.axis.traffic != AxisTraffic::kData || plan.cp == 1) return s;
+  return s << " over dp " << stated_count("dp", plan.dp) << " x cp " << stated_count("cp", plan.cp) << " = "
+           << stated_count("ranks", plan.replicas()) << " ranks";
 }
 
 const char* window_words(AxisTraffic traffic) {
@@ -48,8 +55,8 @@ Sentence hidden_reason(const Case& c) {
   const Seconds<> once = c.cost.once();
   const TimeEntry<>& step = c.best.time[term_of(c.axis.traffic)];
   const Ratio<> contention = c.cluster().device.efficiency.contention.value;
-  Sentence s(words_of(c) + ", ");
-  s << stated("bytes", bytes(c.cost.bytes)) << " each time, ";
+  Sentence s = traffic_said(c);
+  s << ", " << stated("bytes", bytes(c.cost.bytes)) << " each time, ";
   s << (c.cost.group.hierarchical ? "take tier by tier " : "take ") << stated("once", once);
   s << " beside " << window_words(c.axis.traffic) << ", " << stated("window", c.cost.window);
   if (once <= c.cost.window) {
@@ -73,35 +80,16 @@ Sentence exposed_reason(const Case& c) {
   const bool partly = step.hidden > seconds(0) && c.axis.traffic != AxisTraffic::kData &&
                       c.axis.traffic != AxisTraffic::kGather;
   if (partly) {
-    s << "of " << stated("in_step", step.time) << " of " + words_of(c) + " ";
+    s << "of " << stated("in_step", step.time) << " of " << traffic_said(c) << " ";
     s << stated("hidden", step.hidden) << " run beside other work, nothing hides the rest: ";
   } else {
-    s << "nothing hides " + words_of(c) + ": ";
+    s << "nothing hides " << traffic_said(c) << ": ";
   }
   s << stated("bytes", bytes(c.cost.bytes)) << " each time, " << stated("once", c.cost.once());
   s << ", add " << stated("felt", felt) << ", " << stated_share("of_compute", felt / compute)
     << " of compute";
   return s << "; the bandwidth it needs is that at which they are "
-           << stated_share("share_allowed", ratio(kExposedShare));
-}
-
-/// The bandwidths: of the tier that matters most, then of the others that it crosses.
-void add_links(const Case& c, Sentence& s) {
-  if (!c.link().required) {
-    s << "; no bandwidth of the " + c.cluster().tiers[c.link().tier].name +
-             " is enough: latency and what else it crosses are too much alone";
-  }
-  for (std::size_t i = 0; i < c.links.size(); ++i) {
-    if (i == c.main) continue;
-    const AxisLink& link = c.links[i];
-    const std::string tier = c.cluster().tiers[link.tier].name;
-    if (link.required) {
-      s << "; of the " + tier + "'s " << stated("also_has", link.available) << " it needs ";
-      s << stated_need("also_needs", *link.required);
-    } else {
-      s << "; more than the " + tier + "'s " << stated("also_has", link.available) << " alone does not do";
-    }
-  }
+           << stated_risk(*c.estimator.question().risk, &RiskFigures::exposed);
 }
 
 /// Why the axis stays where it is: the next tier does not have what it needs.
@@ -131,51 +119,83 @@ Sentence memory_reason(const Case& c) {
            << " usable; ";
 }
 
-/// The link that the collective waits for or, where no bandwidth of it is enough, one of which some is.
-std::size_t pacing(const Case& c) {
-  std::size_t main = 0;
-  for (std::size_t i = 0; i < c.links.size(); ++i)
-    if (c.links[i].tier <= c.cost.group.paced_by) main = i;
-  for (std::size_t i = 0; i < c.links.size(); ++i)
-    if (!c.links[main].required && c.links[i].required) main = i;
-  return main;
-}
-
 AxisFinding finding(const Case& c) {
   Sentence s;
   if (c.axis.degree == Degree::kZero) s = memory_reason(c);
   s << (c.hides() ? hidden_reason(c) : exposed_reason(c));
-  add_links(c, s);
+  add_links(c.cluster(), c.links, c.link(), s);
   add_next_tier(c, s);
   const std::vector<Tier>& tiers = c.cluster().tiers;
   const Degree counted = c.axis.degree == Degree::kZero ? Degree::kShardGroup : c.axis.degree;
-  AxisFinding found{c.axis.name,
-                    degree_of(c.best.plan, counted),
+  const bool of_ranks = c.axis.traffic == AxisTraffic::kData && c.best.plan.dp == 1;
+  AxisFinding found{of_ranks ? kReplicasOfRanks : c.axis.name,
+                    of_ranks ? c.best.plan.replicas() : degree_of(c.best.plan, counted),
                     tiers[c.link().tier].name,
                     c.link().required,
                     c.link().available,
                     s.words()};
   found.spans = tiers[c.cost.group.tier].name;
-  found.hides = c.hides();
-  for (const AxisLink& link : c.links)
-    found.links.push_back({tiers[link.tier].name, link.required, link.available});
+  found.required_for = c.hides() ? "hidden" : "tenth_of_compute";
   found.figures = s.figures();
-  // As it is printed: what is needed is not rounded down.
-  if (found.required_bandwidth)
-    found.figures.push_back({"required", rounded_up(*found.required_bandwidth).raw(), "bytes/s"});
+  keep_links(c.cluster(), c.links, found);
   return found;
 }
 
 }  // namespace
 
+std::size_t pacing(std::span<const AxisLink> links, std::size_t paced_by) {
+  std::size_t main = 0;
+  for (std::size_t i = 0; i < links.size(); ++i)
+    if (links[i].tier <= paced_by) main = i;
+  for (std::size_t i = 0; i < links.size(); ++i)
+    if (!links[main].required && links[i].required) main = i;
+  return main;
+}
+
+void add_links(const Cluster& cluster, std::span<const AxisLink> links, const AxisLink& main, Sentence& s) {
+  if (!main.required) {
+    s << "; no bandwidth of the " + cluster.tiers[main.tier].name +
+             " is enough: latency and what else it crosses are too much alone";
+  }
+  for (const AxisLink& link : links) {
+    if (link.tier == main.tier) continue;
+    const std::string tier = cluster.tiers[link.tier].name;
+    if (link.required) {
+      s << "; of the " + tier + "'s " << stated("also_has", link.available) << " it needs ";
+      s << stated_need("also_needs", *link.required);
+    } else {
+      s << "; more than the " + tier + "'s " << stated("also_has", link.available) << " alone does not do";
+    }
+  }
+}
+
+void keep_links(const Cluster& cluster, std::span<const AxisLink> links, AxisFinding& found) {
+  for (const AxisLink& link : links)
+    found.links.push_back({cluster.tiers[link.tier].name, link.required, link.available});
+  // As it is printed: what is needed is not rounded down.
+  if (found.required_bandwidth)
+    found.figures.push_back({"required", rounded_up(*found.required_bandwidth).raw(), "bytes/s"});
+}
+
+std::string words_of(AxisTraffic traffic) {
+  return traffic == AxisTraffic::kGather ? "weights that are gathered" : traffic_words(axis_of(traffic));
+}
+
+const AxisFinding* gradient_reduction(std::span<const AxisFinding> findings) {
+  const auto at = std::find_if(findings.begin(), findings.end(), [](const AxisFinding& x) {
+    return x.axis == kReplicas || x.axis == kReplicasOfRanks;
+  });
+  return at == findings.end() ? nullptr : &*at;
+}
+
 std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimate& best) {
   std::vector<AxisFinding> findings;
   for (const PlanAxis& axis : kPlanAxes) {
     const AxisCost<>& cost = cost_of(best.time, axis.traffic);
-    if (!uses(best.plan, axis) || cost.occurrences <= 0) continue;
+    if (!moves_bytes(best.plan, axis) || cost.occurrences <= 0) continue;
     Case c{estimator, best, axis, cost, axis_links(estimator, best.plan, axis.traffic)};
     if (c.links.empty()) continue;
-    c.main = pacing(c);
+    c.main = pacing(c.links, cost.group.paced_by);
     findings.push_back(finding(c));
   }
   return findings;

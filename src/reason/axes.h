@@ -3,12 +3,14 @@
 //   axis_findings(estimator, best)          // {"tp", 8, "node", needs 107 GB/s, has 300 GB/s, "..."}
 //   unused_axes(estimator, fixed, result).found   // {"pp", "the best plan with it, dp32·pp2·..., takes ..."}
 //
-// Axes are dp, zero, tp, pp, cp and ep. One that hides under compute needs the bandwidth at which it does;
+// Axes are dp, zero, tp, pp, cp and ep; dp·cp is the reduction of gradients where there is one replica whose
+// sequences are spread over ranks. One that hides under compute needs the bandwidth at which it does;
 // one that nothing hides, the bandwidth at which it takes a tenth of compute. The reason says which. Not
 // here: how that bandwidth is found (axis_links.h).
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,20 @@ inline bool uses(const Plan& plan, const PlanAxis& axis) {
 }
 
 std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimate& best);
+/// The one of the gradients, over replicas, over the ranks of a sequence, or over both; null where there is
+/// none.
+const AxisFinding* gradient_reduction(std::span<const AxisFinding> findings);
+
+// Parts of a finding, shared with those of serving (serve_axes.cpp).
+class Sentence;
+/// The link that a collective waits for or, where no bandwidth of it is enough, one of which some is.
+std::size_t pacing(std::span<const AxisLink> links, std::size_t paced_by);
+/// The bandwidths of the links beside the main one, and what no bandwidth does.
+void add_links(const Cluster& cluster, std::span<const AxisLink> links, const AxisLink& main, Sentence& s);
+void keep_links(const Cluster& cluster, std::span<const AxisLink> links, AxisFinding& found);
+
+/// "tensor-parallel traffic", "weights that are gathered".
+std::string words_of(AxisTraffic traffic);
 
 struct UnusedAxes {
   std::vector<UnusedAxis> found;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "estimate/axis_bandwidth.h"
+#include "estimate/tier_bandwidth.h"
 #include "import/question.h"
 #include "reason/answer.h"
 #include "reason/time_groups.h"
@@ -88,13 +88,14 @@ std::size_t tier_named(const Cluster& cluster, const std::string& tier) {
 /// tenth of compute.
 bool hidden(const AxisFinding& x, const TimeBreakdown<>& time, Ratio<> contention) {
   const Seconds<> tenth = compute_time(time) * 0.1;
-  if (x.axis == "dp" || x.axis == "zero") {
-    const AxisCost<>& cost = x.axis == "dp" ? time.axis(Axis::kData) : time.gather;
-    return x.hides ? cost.once() <= cost.window : cost.once() * cost.occurrences <= tenth;
+  const bool hides = x.required_for == "hidden";
+  if (x.axis == "dp" || x.axis == "dp\u00b7cp" || x.axis == "zero") {
+    const AxisCost<>& cost = x.axis == "zero" ? time.gather : time.axis(Axis::kData);
+    return hides ? cost.once() <= cost.window : cost.once() * cost.occurrences <= tenth;
   }
   if (x.axis == "cp") {
     const TimeEntry<>& ring = time[TimeTerm::kContext];
-    return x.hides ? ring.exposed() <= ring.time * (contention + ratio(1e-9)) : ring.exposed() <= tenth;
+    return hides ? ring.exposed() <= ring.time * (contention + ratio(1e-9)) : ring.exposed() <= tenth;
   }
   const TimeTerm term = x.axis == "tp"   ? TimeTerm::kTensor
                         : x.axis == "pp" ? TimeTerm::kPipelineSends
@@ -164,7 +165,7 @@ TEST(AxisFindings, UsedAndUnusedAreAllOfThemAndZeroIsOne) {
     const Planned planned(spec);
     std::vector<std::string> names;
     for (const AxisFinding& x : axis_findings(planned.estimator, *planned.result.best)) {
-      names.push_back(x.axis);
+      if (x.axis != "dp\u00b7cp") names.push_back(x.axis);
       EXPECT_FALSE(x.figures.empty()) << x.reason;
       if (x.axis != "zero") continue;
       EXPECT_EQ(x.degree, degree_of(planned.plan(), Degree::kShardGroup));
@@ -175,6 +176,27 @@ TEST(AxisFindings, UsedAndUnusedAreAllOfThemAndZeroIsOne) {
     EXPECT_THAT(names, testing::UnorderedElementsAre("dp", "zero", "tp", "pp", "cp", "ep"))
         << canonical(planned.plan());
   }
+}
+
+TEST(AxisFindings, GradientsAreReducedOverTheRanksOfASequenceWithoutReplicasToo) {
+  QuestionSpec spec = of_model("llama3-8b", "h100-sxm", "8", "megatron");
+  spec.seq = "131072";
+  spec.global_batch = "8";
+  spec.cp = "8";
+  spec.recompute = "full";
+  const Planned planned(spec);
+  ASSERT_EQ(planned.plan().dp, 1);
+  const std::vector<AxisFinding> found = axis_findings(planned.estimator, *planned.result.best);
+  const AxisFinding* x = gradient_reduction(found);
+  ASSERT_NE(x, nullptr);
+  EXPECT_EQ(x->axis, "dp\u00b7cp");
+  EXPECT_EQ(x->degree, 8);
+  EXPECT_THAT(x->reason, HasSubstr("over dp 1 x cp 8 = 8 ranks"));
+  ASSERT_TRUE(x->required_bandwidth);
+  const std::size_t tier = tier_named(planned.question.cluster, x->tier);
+  const Ratio<> contention = planned.question.cluster.device.efficiency.contention.value;
+  EXPECT_FALSE(hidden(*x, timed_with(planned, tier, *x->required_bandwidth * 0.98), contention));
+  EXPECT_TRUE(hidden(*x, timed_with(planned, tier, *x->required_bandwidth * 1.02), contention));
 }
 
 TEST(UnusedAxes, WithoutZeroWhatItWouldHaveCost) {

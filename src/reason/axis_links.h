@@ -5,8 +5,8 @@
 //
 // The plan is timed again at one bandwidth after another, the other tiers as they are, until it turns: the
 // algorithm that a library picks at each is the one it is timed with. Traffic that the framework runs beside
-// work is hidden where all of it finds work to run beside; what nothing hides is held against a tenth of
-// compute. Not here: what is said of it (axes.h).
+// work is hidden where all of it finds work to run beside; what nothing hides is held against a share of
+// compute (catalog/risk.h). Not here: what is said of it (axes.h).
 #pragma once
 
 #include <cstddef>
@@ -21,18 +21,20 @@ namespace shardplan {
 /// weights that it gathers again beside them, are kData.
 enum class AxisTraffic { kData, kGather, kTensor, kPipeline, kContext, kExpert };
 
-/// Where nothing hides traffic, what is felt of it is held against this share of compute.
-inline constexpr double kExposedShare = 0.1;
-
+/// That of kGather is the one of the gradients.
+Axis axis_of(AxisTraffic traffic);
 const AxisCost<>& cost_of(const TimeBreakdown<>& time, AxisTraffic traffic);
 TimeTerm term_of(AxisTraffic traffic);
 /// The framework runs it beside work.
 bool hides(const TimeBreakdown<>& time, AxisTraffic traffic);
 /// What is felt of it in a step.
 Seconds<> felt_of(const TimeBreakdown<>& time, AxisTraffic traffic);
-/// It is hidden or, where nothing hides it, no more than a tenth of compute. `contention`: the share that is
-/// felt even of what is hidden.
-bool stays_hidden(const TimeBreakdown<>& time, AxisTraffic traffic, Ratio<> contention);
+/// It is hidden or, where nothing hides it, no more than the share of compute that the question's risk
+/// figures allow.
+bool stays_hidden(const Question& question, const TimeBreakdown<>& time, AxisTraffic traffic);
+/// The plan's step where a tier has so many times the bandwidth.
+TimeBreakdown<> timed_with_bandwidth(const Estimator& estimator, const Plan& plan, std::size_t tier,
+                                     double factor);
 
 struct AxisLink {
   std::size_t tier = 0;

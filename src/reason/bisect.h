@@ -36,4 +36,32 @@ inline std::optional<std::int64_t> bisect_integer(std::int64_t no, std::int64_t 
   return yes;
 }
 
+/// How far from what there is a bandwidth is sought: what needs more is not to be had, what holds at so
+/// little does not use the link.
+inline constexpr double kMostFactor = 1024, kLeastFactor = 1.0 / (1LL << 40);
+
+/// From where on `holds` does; nothing where it does nowhere or everywhere. It is taken to turn once.
+inline std::optional<double> least_factor(const std::function<bool(double)>& holds) {
+  constexpr double kStep = 2, kDigits = 1e-9;
+  double yes = 1, no = 1;
+  if (holds(1)) {
+    do {
+      yes = no;
+      no /= kStep;
+    } while (no >= kLeastFactor && holds(no));
+    if (no < kLeastFactor) return std::nullopt;
+  } else {
+    do {
+      no = yes;
+      yes *= kStep;
+    } while (yes <= kMostFactor && !holds(yes));
+    if (yes > kMostFactor) return std::nullopt;
+  }
+  while (yes - no > kDigits * yes) {
+    const double middle = (yes + no) / 2;
+    (holds(middle) ? yes : no) = middle;
+  }
+  return yes;
+}
+
 }  // namespace shardplan

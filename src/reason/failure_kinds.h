@@ -8,7 +8,8 @@
 
 #include <span>
 
-#include "reason/sentence.h"
+#include "reason/axes.h"
+#include "reason/judged_by.h"
 
 namespace shardplan {
 
@@ -26,9 +27,13 @@ FailureMode failure_mode(const char* id, const Sentence& statement, const char* 
 struct FailureCase {
   const Estimator& estimator;
   const Estimate& best;
+  std::span<const AxisFinding> axes;  // of the same plan
   const Question& question() const { return estimator.question(); }
   const Cluster& cluster() const { return question().cluster; }
   const Plan& plan() const { return best.plan; }
+  const RiskFigures& risk() const { return *question().risk; }
+  /// Of the cluster's tiers, the one with that name.
+  std::size_t tier(const std::string& name) const;
   Seconds<> spent(TimeTerm term) const { return best.time[term].exposed(); }
 };
 
@@ -43,16 +48,18 @@ struct FailureKind {
 
 /// Of the step's time (failure_time.cpp).
 std::span<const FailureKind> time_failures();
+/// Of its traffic (failure_traffic.cpp).
+std::span<const FailureKind> traffic_failures();
 /// Of memory, on the device and on the host (failure_memory.cpp).
 std::span<const FailureKind> memory_failures();
 /// Of the run: what is learnt of a step's tokens, how often it is interrupted (failure_run.cpp).
 std::span<const FailureKind> run_failures();
 
-/// What a cost that may grow has grown to when it is felt: a tenth of the step, beyond what steps differ by
-/// from one to the next.
-inline constexpr double kFelt = 0.1;
-inline Seconds<> felt(const FailureCase& c) { return c.best.step * ratio(kFelt); }
-/// "the step is 10 % longer".
-Sentence felt_said();
+/// What a cost that may grow has grown to when it is felt.
+inline Seconds<> felt(const FailureCase& c) { return c.best.step * c.risk().felt.value; }
+/// "1.2 s, 3.1 % of the step": figures `name` and `name`_share.
+Sentence of_step(const FailureCase& c, const std::string& name, Seconds<> part);
+/// "the step is 10.0 % longer".
+Sentence felt_said(const FailureCase& c);
 
 }  // namespace shardplan

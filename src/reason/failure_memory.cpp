@@ -8,18 +8,15 @@ namespace {
 
 using Case = FailureCase;
 
-// Fragmentation seen in ordinary runs reaches this share of what is reserved (unknowns.cpp, "fragmentation").
-constexpr double kFragmentationHigh = 0.07;
-
 Bytes<> reserved_for_fragmentation(const Case& c) { return c.cluster().reserve_share.value * c.best.hbm; }
 
-bool thin_headroom(const Case& c) { return c.best.headroom() < c.best.hbm * ratio(kFragmentationHigh); }
+bool thin_headroom(const Case& c) { return c.best.headroom() < c.best.hbm * c.risk().fragmentation.value; }
 Sentence thin_headroom_said(const Case& c) {
   Sentence s;
   s << stated("headroom", c.best.headroom()) << " of " << stated("usable", c.best.usable)
-    << " usable are free; fragmentation of " << stated_share("fragmentation_high", kFragmentationHigh)
-    << ", the high end of ordinary runs, would take "
-    << stated("fragmentation", c.best.memory.total() * ratio(kFragmentationHigh)) << ", the reserve holds "
+    << " usable are free; fragmentation of " << stated_risk(c.risk(), &RiskFigures::fragmentation)
+    << ", the high end of measured runs, would take "
+    << stated("fragmentation", c.best.memory.total() * c.risk().fragmentation.value) << ", the reserve holds "
     << stated("reserved_for_fragmentation", reserved_for_fragmentation(c)) << " for it";
   return s;
 }
@@ -50,6 +47,48 @@ Arrival recompute_transient_arrives(const Case& c) {
   return {"above", stated("level", peaks.allocated + c.best.headroom()), then};
 }
 
+// Logits ----------------------------------------------------------------------------------------------------
+
+struct LogitStage {
+  int stage = 0;
+  MemoryBreakdown<> memory;
+  Bytes<> copy;  // of all logits of a micro-batch, in fp32
+  Bytes<> free(const Case& c) const { return c.best.usable - memory.total(); }
+};
+/// The stage that holds them; nothing where no vocabulary is known.
+std::optional<LogitStage> logit_stage(const Case& c) {
+  for (int stage = 0; stage < c.plan().pp; ++stage) {
+    const LogitStage found{stage, c.estimator.stage_memory<double>(c.plan(), stage), bytes(0)};
+    if (!(found.memory[MemoryTerm::kLogits] > bytes(0))) continue;
+    for (const Tensor& t : c.estimator.tensors(c.plan(), stage))
+      if (t.name == "logits in fp32") return LogitStage{stage, found.memory, t.bytes};
+  }
+  return std::nullopt;
+}
+bool logits_spike(const Case& c) {
+  const auto at = logit_stage(c);
+  return at && at->copy > at->free(c);
+}
+Sentence logits_spike_said(const Case& c) {
+  const LogitStage at = *logit_stage(c);
+  const Question& q = c.question();
+  Sentence s("the logits of ");
+  s << stated_count("tokens", c.plan().micro_batch * q.workload.sequence / c.plan().cp)
+    << " tokens over a vocabulary of " << stated_count("vocabulary", q.model.vocab) << " are "
+    << stated("copy", at.copy) << " in fp32 on each rank of stage "
+    << stated_count("stage", std::int64_t{at.stage}) << "; "
+    << stated("logits", at.memory[MemoryTerm::kLogits]) << " are counted for them and their loss, and "
+    << stated("free", at.free(c)) << " are left: a loss that keeps one more copy does not fit";
+  return s;
+}
+Arrival logits_spike_arrives(const Case& c) {
+  const LogitStage at = *logit_stage(c);
+  const MemoryPeaks<> peaks = c.estimator.memory_peaks<double>(c.plan(), at.stage, at.memory);
+  Sentence then("what was left is gone; ");
+  then << stated("allocated_peak", peaks.allocated) << " are expected";
+  return {"above", stated("level", peaks.allocated + at.free(c)), then};
+}
+
 bool host_offload(const Case& c) { return c.plan().offload != 0; }
 Sentence host_offload_said(const Case& c) {
   Sentence s;
@@ -61,7 +100,7 @@ Sentence host_offload_said(const Case& c) {
   return s;
 }
 Arrival host_offload_arrives(const Case& c) {
-  return {"above", stated("level", c.spent(TimeTerm::kOffload) + felt(c)), felt_said()};
+  return {"above", stated("level", c.spent(TimeTerm::kOffload) + felt(c)), felt_said(c)};
 }
 
 constexpr std::array kKinds{
@@ -72,6 +111,10 @@ constexpr std::array kKinds{
                 recompute_transient_arrives,
                 "out of memory in the first backward pass, not in the forward pass",
                 "peak allocated bytes at the start of backward"},
+    FailureKind{"logits_spike", logits_spike, logits_spike_said, logits_spike_arrives,
+                "out of memory in the loss, on the last pipeline stage alone, at the end of the first "
+                "forward pass",
+                "peak allocated bytes of that stage while the loss is computed"},
     FailureKind{"host_offload", host_offload, host_offload_said, host_offload_arrives,
                 "GPUs idle between the backward pass and the next step; a host that is full ends ranks",
                 "idle time of the GPUs at the optimizer step, beside the host's free memory"},

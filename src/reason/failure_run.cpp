@@ -39,8 +39,6 @@ Arrival beyond_critical_arrives(const Case& c) {
 
 // A run of a month, which published pre-training runs last or exceed, is expected to meet one.
 constexpr Seconds<> kWorthSaying = kDay * 30.0;
-/// Of the time: what the run of Llama 3 405B reports to have stayed above.
-constexpr double kEffective = 0.9;
 
 bool interrupted(const Case& c) { return interruptions_expected(c.estimator); }
 /// Lives of devices are told in hours, however long.
@@ -72,13 +70,13 @@ Arrival interruptions_arrive(const Case& c) {
   const Interruptions<> i = interruptions<double>(c.estimator);
   const Seconds<> restart = c.cluster().reliability.restart.value;
   const auto below = [&](double a_day) {
-    return effective_time(i, restart, kDay / ratio(a_day)).raw() < kEffective;
+    return effective_time(i, restart, kDay / ratio(a_day)) < c.risk().effective_time.value;
   };
   // Rates that no cluster has and that no run survives.
   constexpr double kFewest = 1e-9, kMost = 1e9;
   const double at = bisect(kFewest, kMost, below).value_or(kMost);
   Sentence then;
-  then << "less than " << stated_share("effective_level", kEffective)
+  then << "less than " << stated_risk(c.risk(), &RiskFigures::effective_time)
        << " of the time goes into steps that count, whatever the interval";
   return {"above", {{"level", at, "1/day"}, format_number(at) + " a day"}, then};
 }

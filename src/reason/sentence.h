@@ -35,6 +35,7 @@ inline Stated stated_duration(const char* id, Seconds<> q) {
   return {{id, q.raw(), "s"}, format_duration(q)};
 }
 inline Stated stated(const char* id, BytesPerSecond<> q) { return {{id, q.raw(), "bytes/s"}, format(q)}; }
+inline Stated stated(const char* id, TokensPerSecond<> q) { return {{id, q.raw(), "tokens/s"}, format(q)}; }
 /// What is needed, not rounded down.
 inline Stated stated_need(const char* id, BytesPerSecond<> q) { return stated(id, rounded_up(q)); }
 inline Stated stated(const char* id, Usd<> q) { return {{id, q.raw(), "USD"}, format(q)}; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "reason/judged_by.h"
 #include "reason/serve_findings.h"
 
 namespace shardplan {
@@ -51,7 +52,10 @@ ServeAnswer serve_answer(const ServeQuestion& q) {
   }
   a.pareto = pareto_of(a.plans);
   a.findings.binding = serve_binding(q, a.shown());
+  a.findings.axes = serve_axes(q, a.shown());
+  a.findings.not_used = serve_unused_axes(q, a.shown());
   a.findings.failure_modes = serve_failure_modes(q, a.shown());
+  a.findings.judged_by = judged_by(*q.question.risk, a.findings.axes, a.findings.failure_modes);
   a.findings.thresholds = serve_thresholds(q, a.shown());
   a.findings.unknowns = serve_unknowns(q, a.shown());
   return a;

@@ -12,9 +12,12 @@ struct Case {
   const ServeQuestion& q;
   const ServePlan& p;
   const DecodeCost<>& cost() const { return p.cost; }
+  const RiskFigures& risk() const { return *q.question.risk; }
   /// By how much a token may become longer: up to its limit, or by what is felt where none is told.
   bool limited() const { return q.tpot_limit && p.meets; }
-  Seconds<> room() const { return limited() ? *q.tpot_limit - p.cost.step() : p.cost.step() * kFelt; }
+  Seconds<> room() const {
+    return limited() ? *q.tpot_limit - p.cost.step() : p.cost.step() * risk().felt.value;
+  }
 };
 
 struct Kind {
@@ -31,7 +34,7 @@ Sentence room_said(const Case& c) {
   if (c.limited()) {
     s << "a token takes more than its limit of " << stated("limit", *c.q.tpot_limit);
   } else {
-    s << "a token takes " << stated_share("longer", kFelt) << " longer";
+    s << "a token takes " << stated_risk(c.risk(), &RiskFigures::felt) << " longer";
   }
   return s;
 }
@@ -86,9 +89,10 @@ Sentence margin_said(const Case& c) {
 }
 Arrival margin_arrives(const Case& c) { return {"above", stated("level", c.room()), room_said(c)}; }
 
-constexpr double kLatencyShare = 0.1;
 Seconds<> latency(const Case& c) { return c.cost().all_reduces * c.cost().all_reduce.cost.latency_term; }
-bool small_messages(const Case& c) { return c.p.plan.tp > 1 && latency(c) > c.cost().step() * kLatencyShare; }
+bool small_messages(const Case& c) {
+  return c.p.plan.tp > 1 && latency(c) > c.cost().step() * c.risk().exposed.value;
+}
 Sentence small_messages_said(const Case& c) {
   Sentence s;
   s << stated_count("all_reduces", c.cost().all_reduces.raw()) << " all-reduces of "

@@ -12,7 +12,6 @@ namespace {
 
 // How far a threshold is looked for.
 constexpr std::int64_t kLoadFactor = 64;
-constexpr double kLatencyFactor = 100;
 
 std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
 
@@ -115,14 +114,10 @@ std::optional<Threshold> latency_threshold(const ServeQuestion& q, const ServePl
   if (!q.tpot_limit || p.plan.tp == 1) return std::nullopt;
   const std::size_t tier = p.cost.all_reduce.tier;
   const double now = q.question.cluster.tiers[tier].latency.value.raw();
-  const auto at = bisect(now, kLatencyFactor * now, [&](double latency) {
-    ServeQuestion other = q;
-    other.question.cluster.tiers[tier].latency.value = seconds(latency);
-    return !serve_plan(other, p.plan).meets;
-  });
+  const auto at = most_latency(q, p);
   if (!at) return std::nullopt;
   return Threshold{
-      tier == 0 ? "latency_intra_node" : "latency_inter_node", now, *at, "s",
+      tier == 0 ? "latency_intra_node" : "latency_inter_node", now, at->raw(), "s",
       "above it tp " + count(p.plan.tp) + " misses " + format(*q.tpot_limit) + " at batch " + count(q.batch)};
 }
 

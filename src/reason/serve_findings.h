@@ -19,6 +19,14 @@ BindingConstraint serve_binding(const ServeQuestion& question, const ServePlan& 
 std::vector<Threshold> serve_thresholds(const ServeQuestion& question, const ServePlan& plan);
 /// Of a plan that fits: what it accepts, each with its level (serve_failure_modes.cpp).
 std::vector<FailureMode> serve_failure_modes(const ServeQuestion& question, const ServePlan& plan);
+/// What its axes need of their links (serve_axes.cpp), of a plan that fits.
+std::vector<AxisFinding> serve_axes(const ServeQuestion& question, const ServePlan& plan);
+/// The latency of the outermost tier up to which the all-reduces of a token are short enough: within the
+/// limit on a token or, where none is told, no more than an allowed share of the rest of it. Nothing where
+/// they are not now, or where that latency has no part in them.
+std::optional<Seconds<>> most_latency(const ServeQuestion& question, const ServePlan& plan);
+/// What every other degree would cost, told or not.
+std::vector<UnusedAxis> serve_unused_axes(const ServeQuestion& question, const ServePlan& plan);
 std::vector<Unknown> serve_unknowns(const ServeQuestion& question, const ServePlan& plan);
 
 }  // namespace shardplan

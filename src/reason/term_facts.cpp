@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "estimate/axis_bandwidth.h"
+#include "estimate/tier_bandwidth.h"
 #include "reason/time_groups.h"
 #include "units/format.h"
 

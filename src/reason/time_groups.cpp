@@ -5,14 +5,6 @@
 namespace shardplan {
 namespace {
 
-// A collective whose latency term is the larger half is bound by latency, not by its link.
-constexpr double kLatencyHalf = 0.5;
-
-bool latency_bound(const AxisCost<>& cost) {
-  const Seconds<> total = cost.once();
-  return total.raw() > 0 && (cost.group.cost.latency_term / total).raw() > kLatencyHalf;
-}
-
 void add(std::vector<TimeGroup>& groups, const std::string& kind, const std::string& words,
          Seconds<> exposed) {
   if (exposed.raw() <= 0) return;
@@ -26,6 +18,13 @@ void add(std::vector<TimeGroup>& groups, const std::string& kind, const std::str
 }
 
 }  // namespace
+
+bool latency_bound(const AxisCost<>& cost) {
+  // The larger half.
+  constexpr double kLatencyHalf = 0.5;
+  const Seconds<> total = cost.once();
+  return total.raw() > 0 && (cost.group.cost.latency_term / total).raw() > kLatencyHalf;
+}
 
 std::string kind_words(const std::string& kind) {
   const std::string link = "link:", network = "network";

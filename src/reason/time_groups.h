@@ -25,6 +25,9 @@ std::vector<TimeGroup> time_groups(const Estimate& estimate, const Cluster& clus
 /// Matrix products, attention, head and recomputation together.
 Seconds<> compute_time(const TimeBreakdown<>& time);
 
+/// Of one occurrence latency takes more than the bytes do.
+bool latency_bound(const AxisCost<>& cost);
+
 /// A kind in a sentence: "the network" of link:network, "HBM bandwidth".
 std::string kind_words(const std::string& kind);
 

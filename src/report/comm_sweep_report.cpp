@@ -47,11 +47,11 @@ std::string axes_svg(const Frame& f) {
   constexpr double kSizeStep = 32, kTimeStep = 10, kLabelGap = 6, kLabelDrop = 18;
   std::string svg;
   for (double size = f.size_low; size <= f.size_high; size *= kSizeStep) {
-    svg += svg_line(f.x(size), kTop, f.x(size), kHeight - kBottom, "#ddd");
+    svg += svg_line(f.x(size), kTop, f.x(size), kHeight - kBottom, "grid");
     svg += svg_text(f.x(size), kHeight - kBottom + kLabelDrop, "middle", format(bytes(size)));
   }
   for (double time = f.time_low; time <= f.time_high; time *= kTimeStep) {
-    svg += svg_line(kLeft, f.y(time), kWidth - kRight, f.y(time), "#ddd");
+    svg += svg_line(kLeft, f.y(time), kWidth - kRight, f.y(time), "grid");
     svg += svg_text(kLeft - kLabelGap, f.y(time), "end", format(seconds(time)));
   }
   return svg;
@@ -121,12 +121,12 @@ std::string comm_sweep_svg(const CommSweep& sweep) {
   for (const CommSweepPoint& p : sweep.points) {
     points += fmt::format("{:.1f},{:.1f} ", frame.x(p.size.raw()), frame.y(p.time.raw()));
   }
-  svg += "<polyline fill=\"none\" stroke=\"#1f77b4\" stroke-width=\"2\" points=\"" + points + "\"/>\n";
+  svg += "<polyline class=\"curve\" points=\"" + points + "\"/>\n";
   double row = kTop;
   for (const CommSwitch& s : sweep.switches) {
     const double x = frame.x(s.from.raw());
     row += kMarkDrop;
-    svg += svg_line(x, kTop, x, kHeight - kBottom, "#d62728");
+    svg += svg_line(x, kTop, x, kHeight - kBottom, "switch");
     svg += svg_text(x + 2, row, "start", way_text(s.algorithm, s.protocol));
   }
   return svg + "</svg>\n";

@@ -65,6 +65,9 @@ std::string finding_lines(const Answer& a) {
   }
   section("failure modes accepted", lines);
   lines.clear();
+  for (const JudgedBy& j : a.judged_by) lines.push_back(j.statement + ": " + label(j.source));
+  section("judged by", lines);
+  lines.clear();
   for (const Threshold& t : a.thresholds) {
     lines.push_back(t.parameter + " from " + threshold_value(t.current, t.unit) + " to " +
                     threshold_value(t.threshold, t.unit) + ": " + t.then);

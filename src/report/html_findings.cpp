@@ -15,6 +15,7 @@ std::string count(std::int64_t n) { return format_count(static_cast<double>(n));
 
 const char* axis_words(const std::string& axis) {
   if (axis == "dp") return "data parallelism";
+  if (axis == "dp\u00b7cp") return "gradients over the ranks of a sequence";
   if (axis == "zero") return "ranks that share the state";
   if (axis == "tp") return "tensor parallelism";
   if (axis == "pp") return "pipeline parallelism";
@@ -130,14 +131,16 @@ Section axes_section(const Cluster& cluster, const std::vector<AxisFinding>& axe
   return {"The machine and its axes", "axes", content};
 }
 
-Section failure_section(const std::vector<FailureMode>& modes) {
+Section failure_section(const std::vector<FailureMode>& modes, const std::vector<JudgedBy>& judged_by) {
   HtmlTable table("Failure modes that the plan accepts", "wwww",
                   {"it accepts that", "symptom", "watch", "arrived"});
   for (const FailureMode& f : modes) {
     table.row(
         {breakable(f.statement), f.symptom, f.metric, f.level ? breakable(f.level->statement) : Markup()});
   }
-  return {"Failure modes accepted", "failures", table.markup()};
+  HtmlTable figures("What these and the axes are judged by", "www", {"figure", "source", "why"});
+  for (const JudgedBy& j : judged_by) figures.row({j.statement, source_text(j.source), j.source.note});
+  return {"Failure modes accepted", "failures", table.markup() + figures.markup()};
 }
 
 Section threshold_section(const std::vector<Threshold>& thresholds) {
@@ -185,7 +188,7 @@ Section unknown_section(const std::vector<Unknown>& unknowns, const std::vector<
   return {"What is not known", "unknowns", gaps.markup() + runs.markup()};
 }
 
-Section source_section(const Question& q) {
+Section source_section(const Question& q, const Framework* framework) {
   Markup content;
   if (!q.notes.empty()) content += element("h3", "Notes") + list(texts(q.notes));
   if (!q.assumed.empty()) content += element("h3", "Assumed, as it was not told") + list(texts(q.assumed));
@@ -193,7 +196,7 @@ Section source_section(const Question& q) {
   figures.add("model", catalog_entry(q.model));
   figures.add("cluster", catalog_entry(q.cluster));
   figures.add("GPU", catalog_entry(q.cluster.device));
-  figures.add("framework", catalog_entry(q.framework));
+  if (framework != nullptr) figures.add("framework", catalog_entry(*framework));
   content += element("h3", "Figures and where they are from") + figures.markup();
   return {"Assumptions and sources", "sources", content};
 }

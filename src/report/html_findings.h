@@ -16,12 +16,14 @@ Section nothing_fits_section(const std::optional<NothingFits>& why);
 /// The machine's tiers as nested boxes, each with the axes that live on its links.
 Section axes_section(const Cluster& cluster, const std::vector<AxisFinding>& axes,
                      const std::vector<UnusedAxis>& not_used);
-Section failure_section(const std::vector<FailureMode>& modes);
+/// With what they are judged by.
+Section failure_section(const std::vector<FailureMode>& modes, const std::vector<JudgedBy>& judged_by);
 Section threshold_section(const std::vector<Threshold>& thresholds);
 /// The tornado: what each input does to the step, the largest first.
 Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step);
 Section unknown_section(const std::vector<Unknown>& unknowns, const std::vector<NearRun>& nearest);
 /// What was told, what was assumed, and the catalog's numbers with their sources.
-Section source_section(const Question& question);
+/// `framework`: null where it has no part in the answer.
+Section source_section(const Question& question, const Framework* framework);
 
 }  // namespace shardplan

@@ -106,4 +106,12 @@ Markup FormulaCards::markup() const {
   return cards;
 }
 
+Section FormulaCards::section() const {
+  if (empty()) return {};
+  return {"Formulas", "formulas",
+          element("p.hint", Markup("Each opens from the numbers that it made. ") +
+                                element("a", {{"href", "#formulas"}}, "Show all of them here")) +
+              markup()};
+}
+
 }  // namespace shardplan

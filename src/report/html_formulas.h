@@ -20,6 +20,8 @@ class FormulaCards {
   /// A value as it is printed, which opens the card of the root with that name; plain where there is none.
   Markup number(const TraceRoots& roots, std::string_view name, const std::string& value) const;
   Markup markup() const;
+  /// The part of a page that has them; empty where there are none.
+  Section section() const;
 
  private:
   Markup with_links(const std::string& text) const;

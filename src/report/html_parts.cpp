@@ -1,5 +1,6 @@
 #include "report/html_parts.h"
 
+#include "report/html_style.h"
 #include "units/format.h"
 
 namespace shardplan {
@@ -157,6 +158,20 @@ std::string page(const std::string& title, std::string_view style, const Markup&
                  element("head", head) + element("body", body))
              .html() +
          "\n";
+}
+
+Markup headline_figure(const char* what, const Markup& value, const Markup& more) {
+  return element("div", element("dt", what) + element("dd.figure", value) + element("dd.more", more));
+}
+
+std::string report_page(const char* command, const std::string& title, const std::vector<Section>& first,
+                        const std::vector<Section>& rest) {
+  const Markup head = element("p.kind", command) + element("h1", title);
+  return page(
+      title, kHtmlStyle,
+      element("header", head) + element("main", sections(first) + contents(rest) + sections(rest)) +
+          element("footer", paragraph("From models of the machine: nothing was run or measured. At full "
+                                      "precision: --json, with --explain for the formulas.")));
 }
 
 }  // namespace shardplan

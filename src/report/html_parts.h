@@ -84,7 +84,13 @@ class HtmlTable {
   Markup rows_, foot_;
 };
 
+/// One of the numbers that a page opens with; for a list "dl.figures".
+Markup headline_figure(const char* what, const Markup& value, const Markup& more);
+
 /// A whole document that loads nothing.
 std::string page(const std::string& title, std::string_view style, const Markup& body);
+/// The answer of a command: what comes first, links to the rest, the rest.
+std::string report_page(const char* command, const std::string& title, const std::vector<Section>& first,
+                        const std::vector<Section>& rest);
 
 }  // namespace shardplan

@@ -9,7 +9,6 @@
 #include "report/html_findings.h"
 #include "report/html_formulas.h"
 #include "report/html_parts.h"
-#include "report/html_style.h"
 #include "report/plan_trace.h"
 #include "report/plan_words.h"
 #include "report/run_report.h"
@@ -49,18 +48,13 @@ class PlanPage {
                                    axes_section(q_.cluster, a_.axes, a_.not_used),
                                    alternatives(),
                                    front(),
-                                   failure_section(a_.failure_modes),
+                                   failure_section(a_.failure_modes, a_.judged_by),
                                    threshold_section(a_.thresholds),
                                    found() ? sensitivity_section(a_.sensitivity, best().step) : Section{},
                                    unknown_section(a_.unknowns, a_.nearest),
-                                   source_section(q_),
-                                   formulas()};
-    const Markup head = element("p.kind", "shardplan plan") + element("h1", title);
-    return page(
-        title, kHtmlStyle,
-        element("header", head) + element("main", sections({answer()}) + contents(all) + sections(all)) +
-            element("footer", paragraph("From models of the machine: nothing was run or measured. At full "
-                                        "precision: --json, with --explain for the formulas.")));
+                                   source_section(q_, &q_.framework),
+                                   cards_.section()};
+    return report_page("shardplan plan", title, {answer()}, all);
   }
 
  private:
@@ -79,10 +73,6 @@ class PlanPage {
                                          : badge("p.verdict fits", "fits");
   }
 
-  static Markup figure(const char* what, const Markup& value, const std::string& more) {
-    return element("div", element("dt", what) + element("dd.figure", value) + element("dd.more", more));
-  }
-
   Markup figures() const {
     const Estimate& e = best();
     std::string band = "no measured run compares: no error band";
@@ -90,12 +80,17 @@ class PlanPage {
       const StepRange range = step_range(q_.workload, *a_.step_band, e.step);
       band = format(range.low) + " to " + format(range.high) + ", 8 in 10 of " + rows_text(*a_.step_band);
     }
-    return element("dl.figures",
-                   figure("time of a step", format(e.step), band) +
-                       figure("throughput", format(e.tokens_per_gpu), "of a GPU") +
-                       figure("MFU", format_percent(e.mfu.raw()), "HFU " + format_percent(e.hfu.raw())) +
-                       figure("memory left free", format(e.headroom()),
-                              "of " + format(e.usable) + " usable, fullest GPU"));
+    const auto number = [&](const char* name, const std::string& value) {
+      return cards_.number(trace_.headline, name, value);
+    };
+    return element(
+        "dl.figures",
+        headline_figure("time of a step", number("step", format(e.step)), band) +
+            headline_figure("throughput", number("throughput", format(e.tokens_per_gpu)), "of a GPU") +
+            headline_figure("MFU", number("MFU", format_percent(e.mfu.raw())),
+                            "HFU " + number("HFU", format_percent(e.hfu.raw()))) +
+            headline_figure("memory left free", number("memory left free", format(e.headroom())),
+                            "of " + format(e.usable) + " usable, fullest GPU"));
   }
 
   Markup degrees() const {
@@ -272,14 +267,6 @@ class PlanPage {
             drawing +
                 (run_.pareto->stopped ? paragraph("stopped before its end: there may be others") : Markup()) +
                 details("as a table", table.markup())};
-  }
-
-  Section formulas() const {
-    if (cards_.empty()) return {};
-    return {"Formulas", "formulas",
-            element("p.hint", Markup("Each opens from the numbers that it made. ") +
-                                  element("a", {{"href", "#formulas"}}, "Show all of them here")) +
-                cards_.markup()};
   }
 
   const Estimator& estimator_;

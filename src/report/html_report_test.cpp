@@ -58,7 +58,8 @@ TEST(HtmlReport, EachTermOpensItsFormula) {
   std::size_t terms = 0;
   for (const TimeEntry<>& e : a.result.best->time.terms) terms += e.time > seconds(0) ? 1 : 0;
   for (const Bytes<> term : a.result.best->memory.terms) terms += term > bytes(0) ? 1 : 0;
-  EXPECT_EQ(count(html, "<button class=\"value\""), terms);
+  // Step, throughput, MFU, HFU and what is left of memory, then each term.
+  EXPECT_EQ(count(html, "<button class=\"value\""), 5 + terms);
   EXPECT_GT(count(html, "<article class=\"card\""), terms);
 }
 

@@ -92,9 +92,7 @@ svg text { fill: var(--quiet); font-size: 12px; }
 
 /* drawings made for a page of their own */
 .timeline { min-width: 46rem; height: auto; width: 100%; }
-.drawing { background: #ffffff; border-radius: 6px; }
 .drawing svg { display: block; width: 100%; min-width: 36rem; height: auto; max-height: 30rem; }
-.drawing svg text { fill: #1b1b1f; }
 
 /* the machine */
 .tier { border: 1.5px solid var(--line); border-radius: 8px; padding: 0.6rem 0.8rem; margin: 0.5rem 0;

@@ -45,6 +45,18 @@ Json plan_json(const Plan& p) {
   return json;
 }
 
+Json cluster_json(const Cluster& cluster) {
+  Json tiers = Json::array();
+  for (const Tier& t : cluster.tiers) {
+    tiers.push_back({{"name", t.name},
+                     {"gpus", t.size},
+                     {"bandwidth_bytes_per_s", t.bandwidth.value.raw()},
+                     {"latency_s", t.latency.value.raw()},
+                     {"oversubscription", t.oversubscription.value.raw()}});
+  }
+  return {{"name", cluster.name}, {"gpu", cluster.device.name}, {"gpus", cluster.gpus}, {"tiers", tiers}};
+}
+
 Json model_json(const Model& model, double state_parameters) {
   const ParameterCount count = count_parameters(model);
   const bool by_hand = model.declared_parameters.has_value();
@@ -237,7 +249,7 @@ Json axis_json(const AxisFinding& x) {
             {"tier", x.tier},
             {"required_bandwidth_bytes_per_s", optional_rate(x.required_bandwidth)},
             {"available_bandwidth_bytes_per_s", optional_rate(x.available_bandwidth)},
-            {"required_for", x.hides ? "hidden" : "tenth_of_compute"},
+            {"required_for", x.required_for.empty() ? Json(nullptr) : Json(x.required_for)},
             {"spans", x.spans.empty() ? x.tier : x.spans},
             {"links", Json::array()},
             {"reason", x.reason},
@@ -297,7 +309,7 @@ Json binding_json(const BindingConstraint& binding) {
 
 void add_findings(const Answer& a, Json& json) {
   json["binding_constraint"] = binding_json(a.binding);
-  for (const char* key : {"axes", "not_used", "failure_modes", "thresholds", "unknowns"})
+  for (const char* key : {"axes", "not_used", "failure_modes", "judged_by", "thresholds", "unknowns"})
     json[key] = Json::array();
   for (const AxisFinding& x : a.axes) json["axes"].push_back(axis_json(x));
   for (const UnusedAxis& x : a.not_used) {
@@ -312,6 +324,13 @@ void add_findings(const Answer& a, Json& json) {
                                      {"metric", f.metric},
                                      {"level", level_json(f.level)},
                                      {"figures", figures_json(f.figures)}});
+  }
+  for (const JudgedBy& j : a.judged_by) {
+    json["judged_by"].push_back({{"id", j.id},
+                                 {"statement", j.statement},
+                                 {"value", j.value},
+                                 {"unit", j.unit},
+                                 {"source", source_json(j.source)}});
   }
   for (const Threshold& t : a.thresholds) {
     json["thresholds"].push_back({{"parameter", t.parameter},

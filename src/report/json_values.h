@@ -15,6 +15,8 @@ inline constexpr int kSchemaVersion = 1;
 
 Json source_json(const Source& source);
 Json plan_json(const Plan& plan);
+/// Name, device and tiers.
+Json cluster_json(const Cluster& cluster);
 Json model_json(const Model& model, double state_parameters);
 /// Of the fullest stage, with all of them in by_stage.
 Json memory_json(const MemoryAccount& memory);

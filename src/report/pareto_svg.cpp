@@ -16,8 +16,9 @@ namespace {
 // Pixels.
 constexpr double kWidth = 860, kHeight = 480, kLeft = 90, kRight = 130, kTop = 40, kBottom = 56;
 constexpr double kPoint = 3.5, kRing = 7, kMarks = 7, kMargin = 1.03;
-/// From few GPUs to many.
+/// From few GPUs to many, on a light ground and on a dark one.
 constexpr std::array kColours{"#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#d9b800"};
+constexpr std::array kDarkColours{"#b58ae0", "#8fa2ee", "#5fb8c4", "#4fd39b", "#a5e06b", "#f2d22e"};
 constexpr std::size_t kLegendMost = 20;
 
 struct Frame {
@@ -68,15 +69,15 @@ std::string axes_svg(const Frame& f) {
   std::string svg;
   for (const double t : time_marks(f)) {
     const double x = f.x(seconds(t));
-    svg += svg_line(x, kTop, x, floor, "#ddd") + svg_text(x, floor + kDrop, "middle", format(seconds(t)));
+    svg += svg_line(x, kTop, x, floor, "grid") + svg_text(x, floor + kDrop, "middle", format(seconds(t)));
   }
   const double step = round_step(f.free_high, kMarks);
   for (int i = 0; i * step <= f.free_high; ++i) {
     const double y = f.y(i * step);
-    svg += svg_line(kLeft, y, right, y, "#ddd") +
+    svg += svg_line(kLeft, y, right, y, "grid") +
            svg_text(kLeft - kGap, y + 4, "end", format_number(i * step) + " GiB");
   }
-  svg += svg_line(kLeft, floor, right, floor, "#888") + svg_line(kLeft, kTop, kLeft, floor, "#888");
+  svg += svg_line(kLeft, floor, right, floor, "axis-line") + svg_line(kLeft, kTop, kLeft, floor, "axis-line");
   return svg + svg_text((kLeft + right) / 2, floor + kTitleDrop, "middle", "time of a step") +
          svg_text(kLeft, kTop - kGap, "middle", "left free");
 }
@@ -89,8 +90,21 @@ std::vector<std::int64_t> sizes_of(const std::vector<Estimate>& front) {
   return sizes;
 }
 
-const char* colour(std::size_t size, std::size_t sizes) {
-  return kColours[sizes < 2 ? 0 : size * (kColours.size() - 1) / (sizes - 1)];
+/// Its place among the colours.
+std::size_t colour(std::size_t size, std::size_t sizes) {
+  return sizes < 2 ? 0 : size * (kColours.size() - 1) / (sizes - 1);
+}
+
+std::string colour_style() {
+  const auto rules = [](const auto& colours) {
+    std::string css;
+    for (std::size_t i = 0; i < colours.size(); ++i)
+      css += fmt::format(".curves .point-{0} {{ fill: {1}; }} .curves .line-{0} {{ stroke: {1}; }}\n", i,
+                         colours[i]);
+    return css;
+  };
+  return "<style>\n.curves polyline { fill: none; stroke-opacity: 0.5; }\n" + rules(kColours) +
+         "@media screen and (prefers-color-scheme: dark) {\n" + rules(kDarkColours) + "}\n</style>\n";
 }
 
 std::string legend_svg(const std::vector<std::int64_t>& sizes) {
@@ -99,8 +113,8 @@ std::string legend_svg(const std::vector<std::int64_t>& sizes) {
   std::string svg;
   double y = kTop;
   for (std::size_t i = 0; i < sizes.size(); i += every, y += kRow) {
-    svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\"/>\n", kWidth - kRight + kGap,
-                       y, kPoint, colour(i, sizes.size()));
+    svg += fmt::format("<circle class=\"point-{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>\n",
+                       colour(i, sizes.size()), kWidth - kRight + kGap, y, kPoint);
     svg += svg_text(kWidth - kRight + kGap + kIndent, y + 4, "start",
                     format_count(static_cast<double>(sizes[i])) + (sizes[i] == 1 ? " GPU" : " GPUs"));
   }
@@ -119,7 +133,7 @@ std::string pareto_svg(const RunAnswer& run, const std::string& title) {
   }
   const Frame frame = frame_of(front);
   const std::vector<std::int64_t> sizes = sizes_of(front);
-  svg += axes_svg(frame) + legend_svg(sizes);
+  svg += colour_style() + axes_svg(frame) + legend_svg(sizes);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     std::string line, points;
     for (const Estimate& e : front) {
@@ -128,16 +142,14 @@ std::string pareto_svg(const RunAnswer& run, const std::string& title) {
       const bool best = run.best && run.best->plan == e.plan;
       line += fmt::format("{:.1f},{:.1f} ", x, y);
       points += fmt::format(
-          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\"><title>{}: {}, {} free</title></circle>\n",
-          x, y, kPoint, colour(i, sizes.size()), canonical(e.plan), format(e.step), format(e.headroom()));
+          "<circle class=\"point-{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}: {}, {} free</title></circle>\n",
+          colour(i, sizes.size()), x, y, kPoint, canonical(e.plan), format(e.step), format(e.headroom()));
       if (!best) continue;
-      points += fmt::format(
-          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"none\" stroke=\"#d62728\" stroke-width=\"2\"/>\n",
-          x, y, kRing);
+      points += fmt::format("<circle class=\"ring\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>\n", x, y, kRing);
       points += svg_text(x + kRing + 2, y - kRing, "start", "best");
     }
-    svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-opacity=\"0.5\" points=\"{}\"/>\n{}",
-                       colour(i, sizes.size()), line, points);
+    svg +=
+        fmt::format("<polyline class=\"line-{}\" points=\"{}\"/>\n{}", colour(i, sizes.size()), line, points);
   }
   return svg + "</svg>\n";
 }

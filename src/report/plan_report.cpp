@@ -123,18 +123,6 @@ std::string best_lines(const Question& q, const Answer& a) {
   return text + nearest_lines(a);
 }
 
-Json tiers_json(const Cluster& cluster) {
-  Json tiers = Json::array();
-  for (const Tier& t : cluster.tiers) {
-    tiers.push_back({{"name", t.name},
-                     {"gpus", t.size},
-                     {"bandwidth_bytes_per_s", t.bandwidth.value.raw()},
-                     {"latency_s", t.latency.value.raw()},
-                     {"oversubscription", t.oversubscription.value.raw()}});
-  }
-  return tiers;
-}
-
 }  // namespace
 
 std::string plan_text(const Question& q, const Answer& a, const SearchTime& time) {
@@ -175,8 +163,7 @@ Json plan_answer_json(const Question& q, const Answer& a, const SearchTime& time
   json["model"] = model_json(q.model, state_parameters(q.model));
   json["assumed"] = q.assumed;
   json["notes"] = q.notes;
-  json["cluster"] = {{"name", q.cluster.name}, {"gpu", q.cluster.device.name}, {"gpus", q.cluster.gpus}};
-  json["cluster"]["tiers"] = tiers_json(q.cluster);
+  json["cluster"] = cluster_json(q.cluster);
   json["workload"] = {{"sequence_tokens", q.workload.sequence},
                       {"global_batch_sequences", q.workload.global_batch}};
   return json;

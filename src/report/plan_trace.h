@@ -14,9 +14,10 @@ namespace shardplan {
 
 /// Each by its name; terms that are 0 are left out.
 struct PlanTrace {
-  TraceRoots time;    // exposed, by term
-  TraceRoots memory;  // of the fullest stage, or of the one that misses
-  TraceRoots run;     // "effective time" where it is said; "run", "cost", as far as they were asked for
+  TraceRoots headline;  // "step", "throughput", "MFU", "HFU", "memory left free"
+  TraceRoots time;      // exposed, by term
+  TraceRoots memory;    // of the fullest stage, or of the one that misses
+  TraceRoots run;       // "effective time" where it is said; "run", "cost", as far as they were asked for
   /// All of them.
   TraceRoots roots() const;
 };

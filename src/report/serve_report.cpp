@@ -90,11 +90,6 @@ std::string prompt_table(const ServeAnswer& a) {
          table.text();
 }
 
-std::string verdict(const ServePlan& p) {
-  if (!p.fits) return "does not fit";
-  return p.meets ? "" : "misses the limit";
-}
-
 std::string plan_table(const ServeAnswer& a) {
   Table table;
   table.row({"tp", "memory", "TPOT", "TTFT", "tokens/s a GPU", "sequences at once", ""});
@@ -102,7 +97,7 @@ std::string plan_table(const ServeAnswer& a) {
     const ServePlan& p = a.plans[i];
     table.row({count(p.plan.tp), format(p.cost.memory()), format(p.cost.step()), format(p.cost.prefill()),
                format_number(p.tokens_per_gpu().raw()), format_count(p.cost.concurrency.raw()),
-               i == a.chosen && a.feasible() ? "best" : verdict(p)});
+               i == a.chosen && a.feasible() ? "best" : verdict_words(p)});
   }
   return "every legal degree\n" + table.text("  ", true);
 }
@@ -143,6 +138,7 @@ Json serve_plan_json(const ServePlan& p) {
           {"kv_bytes_per_gpu", c.kv_gpu.raw()},
           {"total_bytes_per_gpu", c.memory().raw()},
           {"usable_bytes", c.usable.raw()},
+          {"headroom_bytes_per_gpu", (c.usable - c.memory()).raw()},
           {"kv_capacity_tokens", static_cast<std::int64_t>(c.kv_capacity.raw())},
           {"max_concurrency", static_cast<std::int64_t>(c.concurrency.raw())},
           {"ttft_s", c.prefill().raw()},
@@ -156,6 +152,11 @@ Json serve_plan_json(const ServePlan& p) {
 }
 
 }  // namespace
+
+const char* verdict_words(const ServePlan& p) {
+  if (!p.fits) return "does not fit";
+  return p.meets ? "" : "misses the limit";
+}
 
 std::string serve_text(const ServeAnswer& a) {
   const ServePlan& p = a.shown();
@@ -183,7 +184,7 @@ Json serve_json(const ServeAnswer& a) {
   for (const ServePlan& p : a.plans) json["plans"].push_back(serve_plan_json(p));
   add_findings(a.findings, json);
   json["model"] = model_json(q.model, state_parameters(q.model));
-  json["cluster"] = {{"name", q.cluster.name}, {"gpu", q.cluster.device.name}, {"gpus", q.cluster.gpus}};
+  json["cluster"] = cluster_json(q.cluster);
   json["workload"] = {
       {"batch_sequences", a.question.batch},
       {"context_tokens", a.question.context()},
@@ -196,6 +197,7 @@ Json serve_json(const ServeAnswer& a) {
 TraceRoots serve_roots(const DecodeCost<Traced>& c) {
   TraceRoots roots{{"memory of each GPU", c.memory().raw().shared()},
                    {"usable", c.usable.raw().shared()},
+                   {"memory left free", (c.usable - c.memory()).raw().shared()},
                    {"sequences at once", c.concurrency.raw().shared()},
                    {"time of each output token", c.step().raw().shared()},
                    {"time of one prompt", c.prefill().raw().shared()},

@@ -11,6 +11,8 @@ namespace shardplan {
 
 std::string serve_text(const ServeAnswer& answer);
 Json serve_json(const ServeAnswer& answer);
+/// "does not fit", "misses the limit", or nothing.
+const char* verdict_words(const ServePlan& plan);
 /// The results that the answer shows of a plan, for --explain.
 TraceRoots serve_roots(const DecodeCost<Traced>& cost);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Opens reports of `shardplan plan --report` in a browser, as people do: light and dark, on a desk and on a phone,
+// Opens reports of `shardplan plan --report` and `shardplan serve --report` in a browser, as people do: light and dark, on a desk and on a phone,
 // on paper. Each must load without an error and without the network, in under a second, fit its screen, have no
 // violation that axe-core finds, and open a formula from the keyboard.
 //
@@ -20,13 +20,17 @@ const { chromium } = installed("playwright-core");
 const axe = fs.readFileSync(installed.resolve("axe-core/axe.min.js"), "utf8");
 
 const LARGEST_BYTES = 2e6, LONGEST_LOAD_MS = 1000, LOADS = 3;
+const SERVED = ["serve", "--preset", "llama3-70b", "--gpu", "h100-sxm", "--gpus", "16", "--seq", "8192", "--batch", "16"];
 const CASES = {
-  small: ["--preset", "llama3-8b", "--gpu", "h100-sxm", "--gpus", "8:32:8", "--pareto", "--tokens", "15T", "--price", "2.5"],
-  pipeline: ["--model", "examples/llama-3.1-70b/config.json", "--gpu", "h100-sxm", "--gpus", "64"],
-  large: ["--preset", "llama3-405b", "--gpu", "h100-sxm", "--gpus", "16384", "--seq", "8192", "--fix", "tp=8,pp=16"],
-  deep: ["--preset", "llama3-405b", "--gpu", "h100-sxm", "--gpus", "16128", "--seq", "8192", "--fix", "tp=8,pp=126"],
-  nothing_fits: ["--preset", "llama3-405b", "--gpu", "h100-sxm", "--gpus", "8"],
+  served: [...SERVED, "--tpot-ms", "30"],
+  not_served: [...SERVED, "--tp", "1"],
+  small: ["plan", "--preset", "llama3-8b", "--gpu", "h100-sxm", "--gpus", "8:32:8", "--pareto", "--tokens", "15T", "--price", "2.5"],
+  pipeline: ["plan", "--model", "examples/llama-3.1-70b/config.json", "--gpu", "h100-sxm", "--gpus", "64"],
+  large: ["plan", "--preset", "llama3-405b", "--gpu", "h100-sxm", "--gpus", "16384", "--seq", "8192", "--fix", "tp=8,pp=16"],
+  deep: ["plan", "--preset", "llama3-405b", "--gpu", "h100-sxm", "--gpus", "16128", "--seq", "8192", "--fix", "tp=8,pp=126"],
+  nothing_fits: ["plan", "--preset", "llama3-405b", "--gpu", "h100-sxm", "--gpus", "8"],
 };
+const NO = new Set(["nothing_fits", "not_served"]);
 const DESK = { width: 1280, height: 900 }, PHONE = { width: 390, height: 844 };
 const VIEWS = {
   light: { viewport: DESK, colorScheme: "light" },
@@ -40,8 +44,8 @@ const check = (good, what) => good || failures.push(what);
 
 function write_report(name) {
   const file = path.join(folder, `${name}.html`);
-  const done = spawnSync(program, ["plan", ...CASES[name], "--report", file], { encoding: "utf8" });
-  const expected = name === "nothing_fits" ? 1 : 0;
+  const done = spawnSync(program, [...CASES[name], "--report", file], { encoding: "utf8" });
+  const expected = NO.has(name) ? 1 : 0;
   check(done.status === expected, `${name}: exit status ${done.status}, not ${expected}: ${done.stderr}`);
   const bytes = fs.statSync(file).size;
   check(bytes < LARGEST_BYTES, `${name}: ${bytes} bytes, not under ${LARGEST_BYTES}`);
@@ -80,6 +84,22 @@ async function check_width(page, where) {
   check(over <= 0, `${where}: ${over} pixels wider than its place`);
 }
 
+/// Drawings follow the reader's setting, their text can be read on their ground, and points on it too.
+async function check_drawings(page, where, dark) {
+  const colours = await page.evaluate(() =>
+    [...document.querySelectorAll(".curves, .timeline")].map((svg) => {
+      const fill = (of) => getComputedStyle(svg.querySelector(of) ?? svg).fill;
+      return { ground: fill(".ground"), ink: fill("text"), points: [...svg.querySelectorAll("circle[class^=point]")].map((p) => getComputedStyle(p).fill) };
+    }));
+  const light = (rgb) => rgb.match(/[\d.]+/g).slice(0, 3).reduce((sum, part, i) => sum + Number(part) * [0.2126, 0.7152, 0.0722][i], 0) / 255;
+  for (const c of colours) {
+    check(light(c.ground) < 0.5 === dark, `${where}: a drawing on ${c.ground}`);
+    check(Math.abs(light(c.ground) - light(c.ink)) > 0.5, `${where}: text in ${c.ink} on ${c.ground}`);
+    for (const point of new Set(c.points))
+      check(Math.abs(light(c.ground) - light(point)) > 0.2, `${where}: a point in ${point} on ${c.ground}`);
+  }
+}
+
 /// The shortest of a few, as other programs may keep the machine busy.
 async function load_ms(page, file) {
   let least = Infinity;
@@ -99,6 +119,7 @@ async function check_view(browser, name, file, view) {
   const ms = await load_ms(page, file);
   check(ms < LONGEST_LOAD_MS, `${where}: loads in ${ms.toFixed(0)} ms, not under ${LONGEST_LOAD_MS}`);
   await check_width(page, where);
+  await check_drawings(page, where, VIEWS[view].colorScheme === "dark");
   await page.screenshot({ path: path.join(folder, `${name}-${view}.png`), fullPage: true });
   await check_rules(page, where);
   await check_formula(page, where, path.join(folder, `${name}-${view}-formula.png`));

@@ -1,0 +1,154 @@
+// What serving's axes need is where the engine turns: asked again at 0.98 and at 1.02 times it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "estimate/tier_bandwidth.h"
+#include "import/flag_list.h"
+#include "reason/serve_findings.h"
+
+namespace shardplan {
+namespace {
+
+using testing::HasSubstr;
+
+struct Served {
+  explicit Served(const FlagList& flags)
+      : question(serve_question_from_flags(flags, catalog()).value()), answer(serve_answer(question)) {}
+  ServeQuestion question;
+  ServeAnswer answer;
+  const ServePlan& shown() const { return answer.shown(); }
+  const AxisFinding* axis(const std::string& name) const {
+    const auto& axes = answer.findings.axes;
+    const auto at = std::find_if(axes.begin(), axes.end(), [&](const auto& x) { return x.axis == name; });
+    return at == axes.end() ? nullptr : &*at;
+  }
+  /// The shown plan on another machine.
+  ServePlan on(const Cluster& cluster) const {
+    ServeQuestion other = question;
+    other.question.cluster = cluster;
+    return serve_plan(other, shown().plan);
+  }
+};
+
+std::vector<FlagList> loads() {
+  const FlagList by_hand{{"--params", "175"}, {"--layers", "96"}, {"--hidden", "12288"},
+                         {"--heads", "96"},   {"--seq", "2048"},  {"--gpus", "64"}};
+  const FlagList llama{{"--preset", "llama3-70b"}, {"--gpu", "h100-sxm"}, {"--gpus", "16"}};
+  const auto with = [](FlagList flags, const FlagList& more) {
+    flags.insert(flags.end(), more.begin(), more.end());
+    return flags;
+  };
+  return {with(by_hand, {{"--tp", "8"}, {"--batch", "8"}, {"--tpot-ms", "25"}}),
+          with(by_hand, {{"--tp", "8"}, {"--batch", "64"}}),
+          with(by_hand, {{"--tp", "16"}, {"--batch", "8"}, {"--tpot-ms", "60"}}),
+          with(by_hand, {{"--tp", "8"}, {"--batch", "64"}, {"--tpot-ms", "33"}}),
+          with(llama, {{"--tp", "8"}, {"--batch", "64"}, {"--tpot-ms", "30"}}),
+          with(llama, {{"--tp", "4"}, {"--batch", "16"}}),
+          with(llama, {{"--tp", "16"}, {"--batch", "64"}, {"--tpot-ms", "30"}})};
+}
+
+/// The definition, said once more.
+bool enough(const ServeQuestion& q, const ServePlan& p) {
+  const Seconds<> reduces = p.cost.communication();
+  return q.tpot_limit ? p.cost.step() <= *q.tpot_limit : reduces <= (p.cost.step() - reduces) * 0.1;
+}
+
+TEST(ServeAxes, JustBelowTheBandwidthThatIsNeededItIsNotEnoughAndJustAboveItIs) {
+  int checked = 0, none = 0;
+  for (const FlagList& flags : loads()) {
+    const Served served(flags);
+    const AxisFinding& x = *served.axis("tp");
+    EXPECT_EQ(x.required_for, served.question.tpot_limit ? "tpot_limit" : "tenth_of_token");
+    ASSERT_FALSE(x.links.empty());
+    for (std::size_t tier = 0; tier < x.links.size(); ++tier) {
+      const LinkNeed& link = x.links[tier];
+      const Cluster& cluster = served.question.question.cluster;
+      const auto with = [&](double factor) {
+        Cluster other = cluster;
+        other.tiers[tier].bandwidth.value =
+            link.available * factor * other.tiers[tier].oversubscription.value;
+        return enough(served.question, served.on(other));
+      };
+      ASSERT_EQ(link.tier, cluster.tiers[tier].name);
+      EXPECT_EQ(link.available, tier_bandwidth(cluster, tier));
+      if (!link.required) {
+        EXPECT_FALSE(with(1000)) << x.reason;
+        ++none;
+        continue;
+      }
+      const double factor = (*link.required / link.available).raw();
+      EXPECT_FALSE(with(factor * 0.98)) << x.reason;
+      EXPECT_TRUE(with(factor * 1.02)) << x.reason;
+      EXPECT_EQ(with(1), factor <= 1) << x.reason;
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 6);
+  EXPECT_GE(none, 1);
+}
+
+TEST(ServeAxes, SoItIsWithLatency) {
+  int checked = 0;
+  for (const FlagList& flags : loads()) {
+    const Served served(flags);
+    const auto most = most_latency(served.question, served.shown());
+    if (!most) continue;
+    const auto with = [&](double factor) {
+      Cluster other = served.question.question.cluster;
+      other.tiers[served.shown().cost.all_reduce.tier].latency.value = *most * factor;
+      return enough(served.question, served.on(other));
+    };
+    EXPECT_TRUE(with(0.98));
+    EXPECT_FALSE(with(1.02));
+    EXPECT_THAT(served.axis("tp")->reason, HasSubstr("of latency a step"));
+    ++checked;
+  }
+  EXPECT_GE(checked, 2);
+}
+
+TEST(ServeAxes, ReplicasExchangeNothing) {
+  const Served served(loads().front());
+  const AxisFinding& x = *served.axis("dp");
+  EXPECT_EQ(x.degree, 8);
+  EXPECT_FALSE(x.required_bandwidth);
+  EXPECT_TRUE(x.links.empty());
+  EXPECT_THAT(x.reason, HasSubstr("replicas exchange nothing"));
+}
+
+TEST(ServeAxes, EveryOtherDegreeIsPlannedAlsoWhereOneIsTold) {
+  const Served served(loads().front());
+  std::vector<int> degrees;
+  for (const UnusedAxis& x : served.answer.findings.not_used) {
+    if (x.axis != "tp") continue;
+    degrees.push_back(x.plan.value().tp);
+    const ServePlan other = serve_plan(served.question, *x.plan);
+    const auto stated = [&](const char* id) {
+      const auto at =
+          std::find_if(x.figures.begin(), x.figures.end(), [&](const auto& f) { return f.id == id; });
+      return at == x.figures.end() ? 0.0 : at->value;
+    };
+    if (other.fits) {
+      EXPECT_EQ(stated("token"), other.cost.step().raw()) << x.reason;
+      EXPECT_DOUBLE_EQ(stated("times"), (other.cost.step() / served.shown().cost.step()).raw()) << x.reason;
+      EXPECT_EQ(stated("over") > 0, !other.meets) << x.reason;
+    } else {
+      EXPECT_EQ(stated("memory"), other.cost.memory().raw()) << x.reason;
+      EXPECT_GT(stated("shortfall"), 0) << x.reason;
+    }
+  }
+  EXPECT_THAT(degrees, testing::ElementsAre(1, 2, 4, 16, 32));
+}
+
+TEST(ServeAxes, OfAPlanThatDoesNotFitThereAreOnlyTheOtherDegrees) {
+  FlagList flags = loads().front();
+  for (auto& [flag, value] : flags)
+    if (flag == std::string("--tp")) value = "1";
+  const Served served(flags);
+  EXPECT_TRUE(served.answer.findings.axes.empty());
+  EXPECT_FALSE(served.answer.findings.not_used.empty());
+}
+
+}  // namespace
+}  // namespace shardplan
