@@ -123,6 +123,13 @@ struct Threshold {
   /// The value just before it, at which a search has found that the answer is still the same; nothing where
   /// the threshold is exact, or no plan is legal there.
   std::optional<double> same_until = std::nullopt;
+  std::vector<StatedFigure> figures = {};  // of `then`
+};
+
+/// A parameter whose thresholds are not sought, and why.
+struct NotSought {
+  std::string parameter;
+  std::string reason;
 };
 
 /// What one input does to the best plan's step (reason/sensitivity.h).
@@ -157,6 +164,7 @@ struct Answer {
   std::vector<UnusedAxis> not_used;
   std::vector<FailureMode> failure_modes;
   std::vector<Threshold> thresholds;
+  std::vector<NotSought> not_sought;
   std::vector<Sensitivity> sensitivity;  // the largest first
   std::vector<Unknown> unknowns;
   std::optional<ErrorBand> step_band;    // of the best step, and of the runners-up's

@@ -69,6 +69,7 @@ std::string finding_lines(const Answer& a) {
     lines.push_back(t.parameter + " from " + threshold_value(t.current, t.unit) + " to " +
                     threshold_value(t.threshold, t.unit) + ": " + t.then);
   }
+  for (const NotSought& n : a.not_sought) lines.push_back(n.parameter + " is not sought: " + n.reason);
   section("what would change the answer, each alone and the batch as it is", lines);
   section("not looked at to the end, as the search was stopped", a.not_looked_at);
   lines.clear();
