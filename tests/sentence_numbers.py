@@ -68,7 +68,6 @@ def check(name, case, program):
     wrong, said, own = [], 0, 0
     for sentence, finding in sentences(answer):
         here = sorted(leaves(finding))
-        sentence = sentence.replace(finding.get("source") or "\0", "")
         for digits, fraction, unit in NUMBER.findall(NAMES.sub("", SPELLED_PLAN.sub("", sentence))):
             factor = FACTORS.get(unit, 1)
             value = float(digits.replace(",", "") + fraction) * factor

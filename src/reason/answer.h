@@ -145,7 +145,7 @@ struct Unknown {
   std::string statement;
   std::string magnitude;
   std::vector<StatedFigure> figures = {};  // of the magnitude
-  std::string source = {};                 // what the magnitude quotes of a figure's source
+  std::string source = {};                 // of the magnitude's figures
 };
 
 /// A published run, and how far it is from the plan (reason/nearest_measured.h).

@@ -94,7 +94,9 @@ void add_cluster(const Cluster& cluster, Inputs& inputs) {
   for (std::size_t p = 0; p < kPrecisionCount; ++p) {
     const std::string of = std::string("_") + name(static_cast<Precision>(p));
     const auto has = [](auto& figure) { return figure ? &*figure : nullptr; };
-    inputs.add("peak" + of, [p, has](auto& q) { return has(q.cluster.device.peak[p]); });
+    // A datasheet's peak is known; how much of it is reached is not, and moves the step in the same way.
+    if (!cluster.device.efficiency.gemm[p])
+      inputs.add("peak" + of, [p, has](auto& q) { return has(q.cluster.device.peak[p]); });
     inputs.add(
         "gemm_efficiency" + of, [p, has](auto& q) { return has(q.cluster.device.efficiency.gemm[p]); }, 1);
     inputs.add("gemm_k_half" + of,

@@ -73,8 +73,10 @@ std::string finding_lines(const Answer& a) {
   section("what would change the answer, each alone and the batch as it is", lines);
   section("not looked at to the end, as the search was stopped", a.not_looked_at);
   lines.clear();
-  for (const Unknown& u : a.unknowns)
-    lines.push_back(u.statement + (u.magnitude.empty() ? "" : " (" + u.magnitude + ")"));
+  for (const Unknown& u : a.unknowns) {
+    const std::string source = u.source.empty() ? "" : "; " + u.source;
+    lines.push_back(u.statement + (u.magnitude.empty() ? "" : " (" + u.magnitude + source + ")"));
+  }
   section("what the model does not know", lines);
   return text;
 }
