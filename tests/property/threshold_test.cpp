@@ -140,7 +140,7 @@ TEST_P(RealQuestion, ThresholdsTurnTheAnswerWherePlannedAgain) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Thresholds, RealQuestion, testing::ValuesIn(planned_questions()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& asked) { return asked.param; });
 
 TEST(RealQuestions, AreTenAtTheLeast) { EXPECT_GE(planned_questions().size(), 10U); }
 
