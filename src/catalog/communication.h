@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "catalog/cluster.h"
+#include "catalog/risk.h"
 
 namespace shardplan {
 
@@ -62,6 +63,7 @@ struct CommQuestion {
   LibraryScope scope;
   /// Share of the hidden time that is felt all the same.
   Sourced<Ratio<>> contention;
+  const RiskFigures* risk = nullptr;  // of the catalog
   std::vector<std::string> assumed;
 };
 

@@ -36,7 +36,8 @@ int run(const Typed& typed, const Output& output) {
     }
     assumed.insert(assumed.end(), told.assumed.begin(), told.assumed.end());
   }
-  const Comparison comparison = compare(estimator, asked->plans[0].plan, asked->plans[1].plan);
+  const Comparison comparison =
+      compare(estimator, asked->plans[0].plan, asked->plans[1].plan, catalog().evidence);
   return output.answer(compare_text(asked->question, comparison, assumed),
                        compare_json(asked->question, comparison, assumed), comparison.first_is_better());
 }

@@ -25,10 +25,10 @@ int run(const Typed& typed, const Output& output) {
     return output.error(illegal_axes(question, question.fixed, *illegal, told_axes(typed.spec)));
   SearchProgress progress;
   const Estimator estimator(question);
-  const WhyNot why =
-      kind->whole
-          ? why_not(estimator, question.fixed, asked->kind.as_plan(), asked->kind.spelled, &progress.watch())
-          : why_not(estimator, question.fixed, asked->with, asked->kind.spelled, &progress.watch());
+  const WhyNot why = kind->whole ? why_not(estimator, question.fixed, asked->kind.as_plan(),
+                                           asked->kind.spelled, &progress.watch(), catalog().evidence)
+                                 : why_not(estimator, question.fixed, asked->with, asked->kind.spelled,
+                                           &progress.watch(), catalog().evidence);
   const int status = output.answer(why_not_text(question, why), why_not_json(question, why), why.as_good);
   // Nobody knows whether there is one as good.
   return status == kNo && why.stopped() ? kInterrupted : status;

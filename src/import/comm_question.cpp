@@ -446,6 +446,7 @@ void Reading::finish() {
     }
     question_.assumed.emplace_back("send-recv joins two ranks, as far apart as the links go");
   }
+  question_.risk = &catalog_.risk;
   question_.contention = {ratio(0), assumed_source("left out here", "")};
   take_cards();
   question_.assumed.emplace_back("contention 0: what is hidden does not slow the compute beside it");

@@ -11,6 +11,7 @@
 #include "reason/nearest_measured.h"
 #include "reason/nothing_fits.h"
 #include "reason/sensitivity.h"
+#include "reason/threshold_inputs.h"
 #include "reason/thresholds.h"
 #include "reason/unknowns.h"
 
@@ -103,6 +104,7 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
     if (stopped(watch)) a.not_looked_at.emplace_back("changes that make a plan fit");
   }
   add_thresholds(thresholds(estimator, fixed, a.result, watch), a);
+  a.not_sought = not_sought(q, a.result);
   a.unknowns =
       unknowns(q, a.result.best ? &a.result.best->plan : nullptr, a.step_band ? &*a.step_band : nullptr);
   return a;

@@ -132,6 +132,13 @@ struct Threshold {
   /// The value just before it, at which a search has found that the answer is still the same; nothing where
   /// the threshold is exact, or no plan is legal there.
   std::optional<double> same_until = std::nullopt;
+  std::vector<StatedFigure> figures = {};  // of `then`
+};
+
+/// A parameter whose thresholds are not sought, and why.
+struct NotSought {
+  std::string parameter;
+  std::string reason;
 };
 
 /// What one input does to the best plan's step (reason/sensitivity.h).
@@ -147,7 +154,7 @@ struct Unknown {
   std::string statement;
   std::string magnitude;
   std::vector<StatedFigure> figures = {};  // of the magnitude
-  std::string source = {};                 // what the magnitude quotes of a figure's source
+  std::string source = {};                 // of the magnitude's figures
 };
 
 /// A published run, and how far it is from the plan (reason/nearest_measured.h).
@@ -167,6 +174,7 @@ struct Answer {
   std::vector<FailureMode> failure_modes;
   std::vector<JudgedBy> judged_by;  // what axes and failure modes state of the catalog's risk figures
   std::vector<Threshold> thresholds;
+  std::vector<NotSought> not_sought;
   std::vector<Sensitivity> sensitivity;  // the largest first
   std::vector<Unknown> unknowns;
   std::optional<ErrorBand> step_band;    // of the best step, and of the runners-up's

@@ -11,7 +11,6 @@
 
 #include "import/question.h"
 #include "reason/axes.h"
-#include "reason/threshold_inputs.h"
 #include "reason/time_groups.h"
 
 namespace shardplan {
@@ -189,68 +188,36 @@ TEST(Axes, ForcingAnUnusedAxisIsNeverFaster) {
                                       Field(&UnusedAxis::reason, HasSubstr("without experts")))));
 }
 
-/// Plans again with one input at a value.
-std::optional<Plan> planned_at(const Question& question, const ThresholdInput& input, double value) {
-  Question q = question;
-  EXPECT_TRUE(input.set(q, value)) << input.name << " " << value;
-  const auto best = search(Estimator(q), q.fixed).best;
-  return best ? std::optional(best->plan) : std::nullopt;
-}
-
-/// Of each threshold that a search has confirmed, both sides; how many.
-int verify_thresholds(const Question& question, const Answer& answer) {
-  const auto& best = answer.result.best;
-  const auto same = [&](const std::optional<Plan>& plan, bool layout_counts) {
-    if (plan.has_value() != best.has_value()) return false;
-    return !layout_counts || !plan || same_degrees(*plan, best->plan);
-  };
-  int verified = 0;
-  for (const Threshold& t : answer.thresholds) {
-    if (!t.same_until) continue;
-    for (const ThresholdInput& input : threshold_inputs(question, answer.result)) {
-      if (input.name != t.parameter) continue;
-      ++verified;
-      EXPECT_EQ(t.current, input.current);
-      const auto before = planned_at(question, input, *t.same_until),
-                 there = planned_at(question, input, t.threshold);
-      EXPECT_TRUE(same(before, input.layout_counts)) << t.parameter << " " << *t.same_until;
-      EXPECT_FALSE(same(there, input.layout_counts)) << t.parameter << " " << t.threshold;
-      if (there) {
-        EXPECT_THAT(t.then, HasSubstr(canonical(*there)));
-      }
-      if (input.step > 0) {
-        EXPECT_LE(std::fabs(t.threshold - *t.same_until), input.step + 1e-9) << t.parameter;
-      } else {
-        EXPECT_LT(std::fabs(std::log(t.threshold / *t.same_until)), 0.003) << t.parameter;
-      }
-    }
-  }
-  return verified;
-}
-
-TEST(Thresholds, TheAnswerChangesFromOneSideOfEachToTheOther) {
-  int verified = 0;
-  const auto verify = [&](QuestionSpec spec) {
-    const Asked asked(spec);
-    verified += verify_thresholds(asked.question, asked.answer);
-  };
-  verify(gpt175("64"));
-  verify(gpt175("8"));
+TEST(Thresholds, LayersAreAsManyMoreAsThereAreStages) {
   QuestionSpec spec;
   spec.model = "llama3-70b";
   spec.gpu = "h100-sxm";
   spec.gpus = "64";
   spec.seq = "8192";
   spec.global_batch = "512";
-  verify(spec);
-  spec.model = "deepseek-v2-lite";
-  spec.gpus = "32";
-  verify(spec);
-  spec = hand("8", "32", "4096", "32");
-  spec.gpus = "1";
-  spec.seq = "1048576";
-  verify(spec);
-  EXPECT_GE(verified, 15);
+  const Asked asked(spec);
+  const std::int64_t stages = asked.answer.result.best->plan.pp;
+  ASSERT_GT(stages, 1);
+  int found = 0;
+  for (const Threshold& t : asked.answer.thresholds) {
+    if (t.parameter != "layers") continue;
+    ++found;
+    EXPECT_EQ(static_cast<std::int64_t>(t.threshold - t.current) % stages, 0) << t.threshold;
+    ASSERT_TRUE(t.same_until);
+    EXPECT_EQ(std::fabs(t.threshold - *t.same_until), static_cast<double>(stages));
+  }
+  EXPECT_GE(found, 1);
+}
+
+TEST(Thresholds, LatenciesOfALibraryAreSaidNotToBeSought) {
+  QuestionSpec spec;
+  spec.model = "llama3-8b";
+  spec.gpu = "h100-sxm";
+  spec.gpus = "16";
+  std::vector<std::string> left;
+  for (const NotSought& n : Asked(spec).answer.not_sought) left.push_back(n.parameter);
+  EXPECT_THAT(left, ElementsAre("latency_intra_node", "latency_inter_node"));
+  EXPECT_TRUE(Asked(gpt175("64")).answer.not_sought.empty());
 }
 
 TEST(Thresholds, NearestFirst) {

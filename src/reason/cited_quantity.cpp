@@ -42,6 +42,10 @@ std::optional<CitedQuantity> quantity(const std::string& number, const std::stri
   for (const Word& w : kWords) {
     if (unit == w.word) return CitedQuantity{*plain_number * w.factor, w.unit};
   }
+  // "65 B" is what a model has; nobody tells so few bytes.
+  constexpr double kBillionsMost = 1e4, kBillion = 1e9;
+  if (unit == "B" && *plain_number < kBillionsMost)
+    return CitedQuantity{*plain_number * kBillion, "parameters"};
   const std::string both = number + unit;
   if (const auto v = parse_bytes(both)) return CitedQuantity{v->raw(), "bytes"};
   if (const auto v = parse_seconds(both)) return CitedQuantity{v->raw(), "s"};

@@ -101,6 +101,13 @@ std::string speed_words(const Comparison& c) {
   return text;
 }
 
+/// That the two are closer than the model is to what was measured.
+std::string band_words(const Comparison& c) {
+  if (c.told_apart() || c.step_a == c.step_b) return "";
+  return "; not told apart: of " + rows_text(*c.band) + ", " + format_number(10 * kTimeBandShare) +
+         " in 10 took " + range_text(*c.band) + " what the model says, and the two are closer than that";
+}
+
 std::string fit_words(const Comparison& c) {
   if (c.a.fits() && c.b.fits()) return "";
   if (!c.a.fits() && !c.b.fits()) {
@@ -113,7 +120,12 @@ std::string fit_words(const Comparison& c) {
 
 }  // namespace
 
-Comparison compare(const Estimator& estimator, const Plan& a, const Plan& b) {
+bool Comparison::told_apart() const {
+  const Seconds<> fast = step_a < step_b ? step_a : step_b, slow = step_a < step_b ? step_b : step_a;
+  return !band || band->high(fast.raw()) < band->low(slow.raw());
+}
+
+Comparison compare(const Estimator& estimator, const Plan& a, const Plan& b, const Evidence& evidence) {
   Comparison c;
   c.a = worked_out(estimator, a);
   c.b = worked_out(estimator, b);
@@ -125,7 +137,10 @@ Comparison compare(const Estimator& estimator, const Plan& a, const Plan& b) {
   c.step_b = c.b.estimate.step * scale(b);
   add_time(estimator, scale(a), scale(b), c);
   add_memory(c);
-  c.statement = fit_words(c) + speed_words(c);
+  // Bands are of models that are trained without offloading: of both plans, or of none.
+  c.band = answer_bands(estimator.question(), &a, evidence).step;
+  if (!answer_bands(estimator.question(), &b, evidence).step) c.band.reset();
+  c.statement = fit_words(c) + speed_words(c) + band_words(c);
   return c;
 }
 

@@ -44,11 +44,15 @@ struct Comparison {
   std::vector<TimeDifference> time;  // terms that either has, the largest difference first
   std::vector<MemoryDifference> memory;
   std::string statement;  // which is better, by how much, through which terms
+  /// Of the steps of runs like these; nothing where none was measured.
+  std::optional<ErrorBand> band;
+  /// By what the band says of either step alone; that of one model on one cluster may be the same for both.
+  bool told_apart() const;
   /// The first fits, and the second does not or takes no less.
   bool first_is_better() const { return a.fits() && (!b.fits() || step_a <= step_b); }
 };
 
 /// Of two legal plans.
-Comparison compare(const Estimator& estimator, const Plan& a, const Plan& b);
+Comparison compare(const Estimator& estimator, const Plan& a, const Plan& b, const Evidence& evidence = {});
 
 }  // namespace shardplan

@@ -129,6 +129,28 @@ TEST(Compare, WhyTellsBytesRanksTierAndBandwidth) {
   EXPECT_THAT(of(TimeTerm::kGemm).why_b, HasSubstr("of the peak"));
 }
 
+TEST(Compare, WhatIsCloserThanTheBandIsNotToldApart) {
+  const ComparedPlans both = asked(spec_of("llama3-8b", "16"), "dp16.z1.mb1.ga8", "dp16.z1.mb1.ga8.full");
+  const Question& q = both.question;
+  const Estimator estimator(q);
+  const Plan &a = both.plans[0].plan, &b = both.plans[1].plan;
+  const Comparison bare = compare(estimator, a, b);
+  ASSERT_GT(bare.step_b, bare.step_a);
+  EXPECT_TRUE(bare.told_apart());
+  EXPECT_THAT(bare.statement, Not(HasSubstr("told apart")));
+  const double over = (bare.step_b / bare.step_a).raw();
+  const auto with_band = [&](double high) {
+    Evidence evidence;
+    evidence.bands.push_back({kTimeBand, "gpu", q.cluster.device.name, 40, 1, high});
+    return compare(estimator, a, b, evidence);
+  };
+  const Comparison wide = with_band(over * 1.01), narrow = with_band(1 + (over - 1) / 2);
+  EXPECT_FALSE(wide.told_apart());
+  EXPECT_THAT(wide.statement, HasSubstr("not told apart: of 40 measured runs"));
+  EXPECT_TRUE(narrow.told_apart());
+  EXPECT_THAT(narrow.statement, Not(HasSubstr("told apart")));
+}
+
 TEST(Comparison, WhatAPlanLeavesOutIsSaid) {
   const ComparedPlans both = asked(spec_of("llama3-8b", "16"), "tp4", "dp4·tp4·z1·mb1·ga256");
   EXPECT_EQ(both.plans[0].plan.dp, 4);

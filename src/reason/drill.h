@@ -1,11 +1,13 @@
 // The course's drills as values: what is asked, the command that asks the same, and the worked answer.
 //
 //   DrillSolution s = solve_scenario(*find_scenario(2, "A"), reader);
-//   s.findings.binding.statement   // "throughput: ... a step may take 1.12 s ..."
+//   s.findings.binding.statement   // "compute binds: 501.6 ms of matrix products and attention in a ..."
 //   s.tables[0].commands[0]        // shardplan memory --preset llama3-8b --gpus 1 ...
 //
 // A scenario's numbers are read by the same code that reads a person's flags: the question behind a table is
 // the command printed under it. `DrillReader` is that code, handed in by the adapter (import/flag_list.h).
+// What is said of a scenario is what the program says to whoever types `asked`; what binds may be asked of
+// less than the whole cluster (`binds`): that is why it needs the plan that it has.
 //
 // Not here: grading (drill_rubric.h), what it looks like (report/drill_report.h).
 #pragma once
@@ -29,6 +31,7 @@ namespace shardplan {
 struct DrillCommand {
   std::string command;
   std::vector<std::pair<std::string, std::string>> flags;
+  friend bool operator==(const DrillCommand&, const DrillCommand&) = default;
 };
 /// "shardplan memory --preset llama3-8b --gpus 1".
 std::string text(const DrillCommand& command);
@@ -63,10 +66,11 @@ struct DrillSolution {
   std::string question;  // as it is asked
   std::int64_t gpus = 0;
   std::optional<Plan> plan;  // none: no plan exists
+  DrillCommand asked;        // the findings answer it
+  DrillCommand binds;        // the binding constraint answers it
   Answer findings;
-  /// Numbers that quantify the binding constraint; an answer names one of them.
-  std::vector<Figure> figures;
   std::vector<DrillTable> tables;
+  std::vector<Figure> given;  // what the scenario's hardware and limits are
 };
 
 struct DrillScenario {

@@ -1,7 +1,10 @@
 // Drill 3: what a collective costs, and whether the step feels it.
 #include <array>
 
+#include "reason/bisect.h"
 #include "reason/drill_parts.h"
+#include "reason/failure_kinds.h"
+#include "reason/time_groups.h"
 #include "units/format.h"
 
 namespace shardplan {
@@ -51,19 +54,53 @@ DrillTable cost_table(const std::string& title, const Budget& b) {
   return table;
 }
 
-DrillSolution common(const Budget& b, const char* axis) {
+/// What a collective is there for: "dp", "the gradient reduction", over which tier.
+struct Role {
+  const char* axis;
+  const char* words;
+  const char* tier;
+};
+
+Unknown unknown(const char* id, std::string statement, const Sentence& magnitude) {
+  return {id, std::move(statement), magnitude.words(), magnitude.figures()};
+}
+
+DrillSolution common(const Budget& b, const Role& role, const std::string& title) {
   DrillSolution s;
   s.gpus = b.ranks;
+  s.asked = s.binds = b.command;
   Plan plan;
-  (std::string(axis) == "tp" ? plan.tp : plan.dp) = static_cast<std::int32_t>(b.ranks);
+  (std::string(role.axis) == "tp" ? plan.tp : plan.dp) = static_cast<std::int32_t>(b.ranks);
   s.plan = plan;
-  s.findings.axes = {{axis, b.ranks, b.tier().name, b.way().required, b.tier().bandwidth.value, ""}};
+  Sentence algorithm, contention;
+  algorithm << stated("latency_term", b.way().cost.latency_term) << " of latency depend on it";
+  contention << "none is counted in " << stated("time", b.way().time());
   s.findings.unknowns = {
       unknown("algorithm", "rings only: trees, in-network reduction and protocol switches are left out",
-              format(b.way().cost.latency_term) + " of latency depend on it"),
+              algorithm),
       unknown("contention", "other traffic on the same links, and compute slowed by the collective's kernels",
-              "none is counted in " + format(b.way().time()))};
+              contention)};
+  s.tables = {cost_table(title, b)};
+  s.given = {row("bandwidth", b.tier().bandwidth.value), row("latency", b.tier().latency.value)};
+  if (b.question.step) s.given.push_back(row("step", b.question.step->value));
   return s;
+}
+
+AxisFinding axis_finding(const Budget& b, const Role& role, const Sentence& reason) {
+  AxisFinding axis{role.axis, b.ranks, role.tier, b.way().required, b.tier().bandwidth.value, reason.words()};
+  if (b.way().required) axis.required_for = "hidden";
+  axis.figures = reason.figures();
+  return axis;
+}
+
+BindingConstraint binding(const std::string& kind, const Sentence& said, Seconds<> value, Seconds<> limit) {
+  return {kind, kind_words(kind) + " binds: " + said.words(), value.raw(), limit.raw(), "s", said.figures()};
+}
+
+UnusedAxis unused(const char* axis, const Sentence& reason) {
+  UnusedAxis found{axis, reason.words()};
+  found.figures = reason.figures();
+  return found;
 }
 
 /// The least bandwidth, from what there is, at which the step no longer feels the reduction; or the largest
@@ -81,75 +118,66 @@ Threshold hiding_threshold(const Budget& b, bool exposed_now) {
           exposed_now ? "from it on the reduction hides" : "below it the reduction is exposed"};
 }
 
-DrillSolution solve_between(const DrillReader& reader) {
-  const Budget b = budget_of(reader, between_nodes());
+/// A reduction beside the backward pass of a step: it hides, or binds.
+DrillSolution solve_beside_step(const Budget& b, const Role& role, const std::string& title) {
   const CommWay<>& way = b.way();
-  DrillSolution s = common(b, "dp");
-  s.findings.binding = {"link:network",
-                        "the network binds: the reduction of " + format(b.cost.size) + " takes " +
-                            format(way.time()) + " (" + format(way.cost.bandwidth_term) + " bandwidth, " +
-                            format(way.cost.latency_term) + " latency) and only " + format(*b.cost.window) +
-                            " of backward pass can cover it: " + format(*way.exposed) + " are exposed",
-                        way.time().raw(), b.cost.window->raw(), "s"};
-  s.findings.axes[0].tier = "network";
-  s.findings.axes[0].reason = "hides from " + format(rounded_up(*way.required)) + " on; there are " +
-                              format(b.tier().bandwidth.value) + ", so " + format(*way.exposed) + " show";
-  s.findings.failure_modes = {{"exposed_reduction",
-                               "every step pays " + format(*way.exposed) + " for the network",
-                               "all GPUs idle together at the end of each backward pass",
-                               "time in all-reduce after the last backward kernel"}};
-  s.findings.thresholds = {hiding_threshold(b, true)};
-  s.findings.not_used = {
-      {"tp", "dividing the model inside a node would leave an eighth of " + format(b.cost.size) +
-                 " for each GPU to reduce between nodes, but adds all-reduces that nothing hides"}};
-  s.figures = {row("reduction", way.time()), row("bandwidth term", way.cost.bandwidth_term),
-               row("exposed", *way.exposed), row("bandwidth needed", *way.required)};
-  s.tables = {cost_table("gradients of 7 B parameters over 64 GPUs between nodes", b)};
+  const bool exposed = way.exposed->raw() > 0;
+  const Seconds<> window = *b.cost.window;
+  DrillSolution s = common(b, role, title);
+  Sentence said(role.words);
+  said << " of " << stated("message", b.cost.size) << " takes " << stated("time", way.time()) << " ("
+       << stated("bandwidth_term", way.cost.bandwidth_term) << " of bytes, "
+       << stated("latency_term", way.cost.latency_term) << " of latency), "
+       << stated("over_window", way.time() / window) << " times the " << stated("window", window)
+       << " of backward pass beside it: ";
+  if (exposed) {
+    said << stated("exposed", *way.exposed) << " are felt";
+  } else {
+    said << "all of it hides, with " << stated("slack", *way.slack) << " to spare, and the step stays "
+         << stated("step", b.question.step->value);
+  }
+  s.findings.binding =
+      binding(exposed ? std::string("link:") + role.tier : "compute", said, way.time(), window);
+  Sentence needs("hides from ");
+  needs << stated_need("required", *way.required) << " on; there are "
+        << stated("bandwidth", b.tier().bandwidth.value);
+  s.findings.axes = {axis_finding(b, role, needs)};
+  Sentence accepted(role.words), then;
+  if (exposed) {
+    accepted << " shows " << stated("exposed", *way.exposed) << " of itself in every step of "
+             << stated("step", b.question.step->value + *way.exposed);
+    then << "it hides";
+  } else {
+    accepted << " hides as long as it has " << stated_need("required", *way.required) << " of the "
+             << stated("bandwidth", b.tier().bandwidth.value) << " that there are";
+    then << "it is felt";
+  }
+  s.findings.failure_modes = {failure_mode(
+      exposed ? "exposed_reduction" : "reduction_margin", accepted,
+      "all GPUs wait together at the end of each backward pass",
+      "bus bandwidth of the reduction, beside the time from the last backward kernel to the optimizer",
+      {exposed ? "above" : "below", stated_need("required", *way.required), then})};
+  s.findings.thresholds = {hiding_threshold(b, exposed)};
+  Sentence sharded("sharding moves the same ");
+  sharded << stated("message", b.cost.size) << " in two halves, of which " << stated("exposed", *way.exposed)
+          << " are felt either way";
+  s.findings.not_used = {unused("zero", sharded)};
   return s;
+}
+
+DrillSolution solve_between(const DrillReader& reader) {
+  return solve_beside_step(budget_of(reader, between_nodes()), {"dp", "the gradient reduction", "network"},
+                           "gradients of 7 B parameters over 64 GPUs between nodes");
 }
 
 DrillSolution solve_inside(const DrillReader& reader) {
-  const Budget b = budget_of(reader, inside_node({{"--params", "7"}, {"--step-ms", "700"}}));
-  const CommWay<>& way = b.way();
-  DrillSolution s = common(b, "dp");
-  s.findings.binding = {"compute",
-                        "compute binds: the reduction takes " + format(way.time()) + " and hides in " +
-                            format(*b.cost.window) + " of backward pass, " + format(*way.slack) +
-                            " to spare; the step stays " + format(b.question.step->value),
-                        way.time().raw(), b.cost.window->raw(), "s"};
-  s.findings.axes[0].tier = "node";
-  s.findings.axes[0].reason =
-      "needs " + format(rounded_up(*way.required)) + " to hide and has " + format(b.tier().bandwidth.value);
-  s.findings.failure_modes = {
-      {"late_buckets", "hiding assumes gradients that are ready evenly over the backward pass",
-       "the last bucket's reduction shows after the backward pass, about one bucket long",
-       "time from the last backward kernel to the optimizer"}};
-  s.findings.thresholds = {hiding_threshold(b, false)};
-  s.findings.not_used = {{"zero", "sharding would move the same " + format(b.cost.size) +
-                                      " in two halves; the " + format(way.time()) +
-                                      " are hidden either way"}};
-  s.figures = {row("reduction", way.time()), row("bandwidth needed", *way.required),
-               row("slack", *way.slack)};
-  s.tables = {cost_table("gradients of 7 B parameters over the 8 GPUs of a node", b)};
-  return s;
+  return solve_beside_step(budget_of(reader, inside_node({{"--params", "7"}, {"--step-ms", "700"}})),
+                           {"dp", "the gradient reduction", "node"},
+                           "gradients of 7 B parameters over the 8 GPUs of a node");
 }
 
-/// All-reduces that wait in the middle of a layer: nothing hides them.
-DrillSolution solve_exposed_message(const Budget& b, const std::string& title, const std::string& message) {
-  const CommWay<>& way = b.way();
-  DrillSolution s = common(b, "tp");
-  const bool latency = b.latency_share() > 0.5;
-  s.findings.axes[0].tier = "node";
-  s.findings.axes[0].reason = message + " takes " + format(way.time()) + " on " +
-                              format(b.tier().bandwidth.value) + " and " + format(b.tier().latency.value) +
-                              " a step, " + format_percent(b.latency_share()) + " of it latency";
-  s.findings.binding = {
-      latency ? "latency" : "link:node",
-      std::string(latency ? "latency binds: " : "the node's link binds: ") + message + " takes " +
-          format(way.time()) + ", " + format(way.cost.latency_term) + " of it steps and " +
-          format(way.cost.bandwidth_term) + " bytes; the layer waits for it",
-      way.time().raw(), (latency ? way.cost.latency_term : way.cost.bandwidth_term).raw(), "s"};
-  // Where both terms are the same the message stops being one kind and becomes the other.
+/// Where both terms are the same the message stops being one kind and becomes the other.
+std::optional<Threshold> turning_size(const Budget& b, bool latency) {
   const auto bytes_bind = [&](double size) {
     CommQuestion q = b.question;
     q.size.value = bytes(size);
@@ -159,13 +187,44 @@ DrillSolution solve_exposed_message(const Budget& b, const std::string& title, c
   const double now = b.cost.size.raw();
   const auto turn = latency ? bisect(now, 1e6 * now, bytes_bind)
                             : bisect(now, now / 1e6, [&](double size) { return !bytes_bind(size); });
-  if (turn) {
-    s.findings.thresholds = {
-        {"bytes", now, *turn, "bytes", latency ? "above it bandwidth decides" : "below it latency decides"}};
-  }
-  s.figures = {row("all-reduce", way.time()), row("latency term", way.cost.latency_term),
-               row("bandwidth term", way.cost.bandwidth_term), row_ratio("latency share", b.latency_share())};
-  s.tables = {cost_table(title, b)};
+  if (!turn) return std::nullopt;
+  return Threshold{"bytes", now, *turn, "bytes",
+                   latency ? "above it bandwidth decides" : "below it latency decides"};
+}
+
+/// An all-reduce that waits in the middle of a layer: nothing hides it.
+DrillSolution solve_message(const Budget& b, const std::string& title) {
+  const Role role{"tp", "the all-reduce", "node"};
+  const CommWay<>& way = b.way();
+  const Seconds<> latency_term = way.cost.latency_term, bandwidth_term = way.cost.bandwidth_term;
+  const bool latency = latency_term > bandwidth_term;
+  DrillSolution s = common(b, role, title);
+  Sentence said(role.words);
+  said << " of " << stated("message", b.cost.size) << " takes " << stated("time", way.time()) << ", "
+       << stated("latency_term", latency_term) << " of it steps and "
+       << stated("bandwidth_term", bandwidth_term) << " bytes; the layer waits for it";
+  s.findings.binding =
+      binding(latency ? "latency" : "link:node", said, way.time(), latency ? latency_term : bandwidth_term);
+  Sentence reason(role.words);
+  reason << " of " << stated("message", b.cost.size) << " takes " << stated("time", way.time()) << " on "
+         << stated("bandwidth", b.tier().bandwidth.value) << " and "
+         << stated("latency", b.tier().latency.value) << " a step, "
+         << stated_share("latency_share", b.latency_share()) << " of it latency";
+  s.findings.axes = {axis_finding(b, role, reason)};
+  if (auto turn = turning_size(b, latency)) s.findings.thresholds = {*turn};
+  Sentence accepted("every layer waits "), then;
+  accepted << stated("time", way.time()) << " for each of its all-reduces; each rank more adds two steps of "
+           << stated("latency", b.tier().latency.value);
+  const RiskFigures& risk = *b.question.risk;
+  then << "a layer waits " << stated_risk(risk, &RiskFigures::felt) << " longer for it";
+  s.findings.failure_modes = {failure_mode(
+      "slow_all_reduce", accepted, "layers take longer once a group has more ranks or leaves its node",
+      "time of one such all-reduce",
+      {"above", stated("level", way.time() + way.time() * risk.felt.value), then})};
+  s.findings.judged_by = judged_by(risk, s.findings.axes, s.findings.failure_modes);
+  Sentence faster("twice the bandwidth saves ");
+  faster << stated("saved", bandwidth_term * 0.5) << " of " << stated("time", way.time());
+  s.findings.not_used = {unused("faster links", faster)};
   return s;
 }
 
@@ -186,44 +245,23 @@ DrillSolution solve_training(const DrillReader& reader) {
   // One micro-batch of 65 B: 4096 tokens x 8192 x 2 bytes.
   const Budget b = budget_of(reader, inside_node({{"--bytes", "64MiB"}}));
   DrillSolution s =
-      solve_exposed_message(b, "one tensor-parallel all-reduce of 65 B in training (s 4096, h 8192, bf16)",
-                            "an all-reduce of " + format(b.cost.size));
-  const Question q = reader.question(whole_training());
-  const Estimator estimator(q);
-  const DrillSolution whole = engine_solution(estimator, b.ranks);
+      solve_message(b, "one tensor-parallel all-reduce of 65 B in training (s 4096, h 8192, bf16)");
+  const DrillSolution whole = planned(reader, whole_training());
   for (const AxisFinding& x : whole.findings.axes) {
     if (x.axis != "tp") continue;
-    s.findings.axes[0].required_bandwidth = x.required_bandwidth;
-    s.findings.axes[0].reason += "; in the whole step " + x.reason;
+    // What the axis needs is known of the whole step alone.
+    s.findings.axes.front().required_bandwidth = x.required_bandwidth;
+    s.findings.axes.front().reason += "; in the whole step " + x.reason;
+    s.findings.axes.front().figures.insert(s.findings.axes.front().figures.end(), x.figures.begin(),
+                                           x.figures.end());
   }
-  s.findings.failure_modes = {{"tensor_across_nodes", "the bet is that the group never leaves its node",
-                               "layer times several times as long after a job is placed on other nodes",
-                               "time in tensor-parallel all-reduce by layer"}};
-  s.findings.not_used = {
-      {"tp across nodes",
-       "the same bytes at " + format(gigabytes_per_s(50)) + " take " +
-           format(b.way().cost.bandwidth_term * (b.tier().bandwidth.value / gigabytes_per_s(50)).raw()) +
-           " for 8 ranks, four times a layer"}};
-  if (whole.plan) {
-    s.tables.push_back(plan_table("the step it is part of", *whole.findings.result.best, {whole_training()}));
-  }
+  s.tables.push_back(plan_table("the step it is part of", *whole.findings.result.best, {whole_training()}));
   return s;
 }
 
 DrillSolution solve_decode(const DrillReader& reader, const char* size) {
   const Budget b = budget_of(reader, inside_node({{"--bytes", size}}));
-  DrillSolution s =
-      solve_exposed_message(b, "one tensor-parallel all-reduce in decode, " + format(b.cost.size),
-                            "an all-reduce of " + format(b.cost.size));
-  s.findings.failure_modes = {
-      {"more_ranks",
-       "the bet is on few ranks: each one more adds two steps of " + format(b.tier().latency.value),
-       "time for each token goes up when GPUs are added to a replica",
-       "time of one small all-reduce against ranks"}};
-  s.findings.not_used = {{"faster links", "twice the bandwidth saves " +
-                                              format(b.way().cost.bandwidth_term * 0.5) + " of " +
-                                              format(b.way().time())}};
-  return s;
+  return solve_message(b, "one tensor-parallel all-reduce in decode, " + format(b.cost.size));
 }
 
 DrillSolution solve_32k(const DrillReader& reader) { return solve_decode(reader, "32768"); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "reason/binding.h"
 #include "units/format.h"
 
 namespace shardplan {
@@ -61,37 +62,44 @@ MemoryAnswer memory_of(const Question& question, const Plan& plan) {
   return memory_answer(estimator, plan, question.fixed, 0);
 }
 
-void add_engine_findings(const Answer& engine, Answer& findings) {
-  const auto merge = [](const auto& from, auto& into, auto key) {
-    for (const auto& one : from) {
-      const bool said =
-          std::any_of(into.begin(), into.end(), [&](const auto& x) { return x.*key == one.*key; });
-      if (!said) into.push_back(one);
-    }
-  };
-  merge(engine.axes, findings.axes, &AxisFinding::axis);
-  for (const UnusedAxis& x : engine.not_used) {
-    const auto same = [&](const auto& said) { return said.axis == x.axis; };
-    const bool said = std::any_of(findings.axes.begin(), findings.axes.end(), same) ||
-                      std::any_of(findings.not_used.begin(), findings.not_used.end(), same);
-    if (!said) findings.not_used.push_back(x);
-  }
-  merge(engine.failure_modes, findings.failure_modes, &FailureMode::id);
-  merge(engine.thresholds, findings.thresholds, &Threshold::parameter);
-  merge(engine.unknowns, findings.unknowns, &Unknown::id);
-}
-
-DrillSolution engine_solution(const Estimator& estimator, std::int64_t gpus) {
+DrillSolution planned(const DrillReader& reader, const DrillCommand& asked) {
+  const Question q = reader.question(asked);
   DrillSolution s;
-  s.gpus = gpus;
-  s.findings = answer(estimator, estimator.question().fixed);
+  s.gpus = q.cluster.gpus;
+  s.asked = s.binds = asked;
+  s.findings = answer(Estimator(q), q.fixed);
   if (s.findings.result.best) s.plan = s.findings.result.best->plan;
+  s.given = given_figures(q.cluster);
+  s.given.push_back(row_tokens("a sequence", static_cast<double>(q.workload.sequence)));
+  s.given.push_back(
+      row_tokens("a batch", static_cast<double>(q.workload.sequence * q.workload.global_batch)));
+  if (q.workload.critical_batch_tokens > 0)
+    s.given.push_back(row_tokens("the critical batch", q.workload.critical_batch_tokens));
   return s;
 }
 
-void add_binding_figure(DrillSolution& s) {
-  const BindingConstraint& b = s.findings.binding;
-  s.figures.push_back({b.kind, b.value, b.unit, ""});
+DrillSolution planned(const DrillReader& reader, const DrillCommand& asked, const DrillCommand& binds) {
+  DrillSolution s = planned(reader, asked);
+  const Question q = reader.question(binds);
+  const Estimator estimator(q);
+  s.binds = binds;
+  s.findings.binding = binding_constraint(estimator, q.fixed, search(estimator, q.fixed));
+  return s;
+}
+
+std::vector<Figure> given_figures(const Cluster& cluster) {
+  std::vector<Figure> given;
+  for (const Tier& tier : cluster.tiers) {
+    given.push_back(row(tier.name + " bandwidth", tier.bandwidth.value));
+    given.push_back(row(tier.name + " latency", tier.latency.value));
+  }
+  const Device& device = cluster.device;
+  given.push_back(row("memory of a GPU", device.memory_reported.value));
+  given.push_back(row("bandwidth of it", device.memory_bandwidth.value));
+  for (const auto& peak : device.peak) {
+    if (peak) given.push_back({"peak of a GPU", peak->value.raw(), "FLOP/s", ""});
+  }
+  return given;
 }
 
 DrillTable plan_table(const std::string& title, const Estimate& e, std::vector<DrillCommand> commands) {
@@ -155,35 +163,6 @@ std::optional<std::string> wrong_training_plan(const std::optional<Plan>& told, 
   if (violation->constraint < Constraint::kState) return "not legal: " + violation->where;
   return canonical(plan) + " does not fit: " + name(violation->constraint) + ", " +
          format(bytes(violation->required)) + " of " + format(bytes(violation->available)) + " usable";
-}
-
-UnusedAxis unused_axis(const DrillReader& reader, const DrillCommand& command, const char* axis,
-                       TimeTerm term, const std::string& why) {
-  const Question q = reader.question(command);
-  const Estimator estimator(q);
-  const SearchResult found = fastest(estimator, q.fixed);
-  if (!found.best) return {axis, why + "; no plan with it fits"};
-  const TimeEntry<>& entry = found.best->time[term];
-  return {axis, why + "; " + canonical(found.best->plan) + " would spend " + format(entry.time) + " on it, " +
-                    format(entry.exposed()) + " of that exposed in a step of " + format(found.best->step)};
-}
-
-std::optional<Threshold> exposure_threshold(const Question& question, const Plan& plan) {
-  const double now = question.cluster.tiers.back().bandwidth.value.raw();
-  const auto exposed = [&](double bandwidth) {
-    Question q = question;
-    q.cluster.tiers.back().bandwidth.value = bytes_per_s(bandwidth);
-    const Estimator estimator(q);
-    return estimator.time<double>(plan)[TimeTerm::kData].exposed().raw() > 0;
-  };
-  const auto at = bisect(now, now / 1e4, exposed);
-  if (!at) return std::nullopt;
-  return Threshold{"bandwidth_inter_node", now, *at, "bytes/s",
-                   "below it the data-parallel traffic of " + canonical(plan) + " no longer hides"};
-}
-
-Unknown unknown(const char* id, std::string statement, std::string magnitude) {
-  return {id, std::move(statement), std::move(magnitude)};
 }
 
 std::string format_plain(double whole) { return std::to_string(static_cast<std::int64_t>(whole)); }

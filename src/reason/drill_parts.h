@@ -12,7 +12,6 @@
 
 #include "estimate/comm.h"
 #include "estimate/decode.h"
-#include "reason/bisect.h"
 #include "reason/drill.h"
 #include "reason/memory_answer.h"
 
@@ -28,12 +27,12 @@ Figure row_ratio(std::string label, double value, std::string note = "");
 
 MemoryAnswer memory_of(const Question& question, const Plan& plan);
 
-/// Searches the question and takes the engine's findings; the plan is the best one.
-DrillSolution engine_solution(const Estimator& estimator, std::int64_t gpus);
-/// What the engine found beside what is already said: an axis, a parameter or an id is said once.
-void add_engine_findings(const Answer& engine, Answer& findings);
-/// The engine's own binding constraint as the number to name.
-void add_binding_figure(DrillSolution& solution);
+/// The engine's answer to `asked`, with the binding constraint of its answer to `binds`.
+DrillSolution planned(const DrillReader& reader, const DrillCommand& asked, const DrillCommand& binds);
+DrillSolution planned(const DrillReader& reader, const DrillCommand& asked);
+
+/// Speeds and sizes of a cluster: what a reader's answer may quote.
+std::vector<Figure> given_figures(const Cluster& cluster);
 
 /// Step, its largest parts and the memory of one plan.
 DrillTable plan_table(const std::string& title, const Estimate& estimate, std::vector<DrillCommand> commands);
@@ -44,15 +43,6 @@ std::optional<std::string> wrong_training_plan(const std::optional<Plan>& plan, 
 std::optional<std::string> wrong_heads(const Question& question, std::int64_t tensor);
 /// Degrees multiply to `gpus`, or what is wrong.
 std::optional<std::string> wrong_product(const Plan& plan, std::int64_t gpus);
-
-/// What the best plan of `command` with one more axis would have exposed in `term`: why the axis is not used.
-UnusedAxis unused_axis(const DrillReader& reader, const DrillCommand& command, const char* axis,
-                       TimeTerm term, const std::string& why);
-/// Bandwidth of the outermost tier from which the data-parallel traffic of a plan is exposed.
-std::optional<Threshold> exposure_threshold(const Question& question, const Plan& plan);
-
-/// What is outside every closed form here.
-Unknown unknown(const char* id, std::string statement, std::string magnitude);
 
 std::string count(std::int64_t n);
 /// "196608": a number as a flag takes it, without separators.

@@ -42,15 +42,74 @@ bool same_kind(const std::string& told, const std::string& right) {
   return told == right || (told == "throughput" && is_time_kind(right));
 }
 
-bool close(const CitedQuantity& cited, const Figure& figure) {
+bool near(const CitedQuantity& cited, const Figure& figure) {
   return cited.unit == figure.unit &&
          std::fabs(cited.value - figure.value) <= kTolerance * std::fabs(figure.value);
 }
 
-std::string figure_list(const std::vector<Figure>& figures) {
-  std::string list;
-  for (const Figure& f : figures) list += (list.empty() ? "" : ", ") + f.label + " " + text(f);
-  return list;
+const Figure* find_near(const CitedQuantity& cited, const std::vector<Figure>& figures) {
+  const auto same = [&](const Figure& f) { return near(cited, f); };
+  const auto at = std::find_if(figures.begin(), figures.end(), same);
+  return at == figures.end() ? nullptr : &*at;
+}
+
+void add_stated(const std::vector<StatedFigure>& stated, std::vector<Figure>& values) {
+  for (const StatedFigure& f : stated) {
+    const bool plain = f.unit.empty() || f.unit == "share";
+    values.push_back({f.id, f.value, plain ? "ratio" : f.unit, ""});
+  }
+}
+
+/// Those that show what binds: of the statement, and of what was worked out before it.
+std::vector<Figure> binding_values(const DrillSolution& s) {
+  std::vector<Figure> values;
+  add_stated(s.findings.binding.figures, values);
+  for (const DrillTable& table : s.tables) values.insert(values.end(), table.rows.begin(), table.rows.end());
+  return values;
+}
+
+/// All that the worked answer states, and what the scenario gives.
+std::vector<Figure> known_values(const DrillSolution& s) {
+  std::vector<Figure> values = binding_values(s);
+  values.insert(values.end(), s.given.begin(), s.given.end());
+  for (const AxisFinding& x : s.findings.axes) {
+    add_stated(x.figures, values);
+    for (const auto& bandwidth : {x.required_bandwidth, x.available_bandwidth})
+      if (bandwidth) values.push_back({x.axis, bandwidth->raw(), "bytes/s", ""});
+  }
+  for (const UnusedAxis& x : s.findings.not_used) add_stated(x.figures, values);
+  for (const FailureMode& f : s.findings.failure_modes) add_stated(f.figures, values);
+  for (const Unknown& u : s.findings.unknowns) add_stated(u.figures, values);
+  for (const Threshold& t : s.findings.thresholds) {
+    values.push_back({t.parameter, t.current, t.unit, ""});
+    values.push_back({t.parameter, t.threshold, t.unit, ""});
+    add_stated(t.figures, values);
+  }
+  return values;
+}
+
+/// Ratios and counts of GPUs follow from others in too many ways to be called wrong.
+bool is_graded(const CitedQuantity& cited) {
+  static constexpr std::array<const char*, 5> kUnits{"bytes", "s", "bytes/s", "FLOP/s", "tokens"};
+  return std::find(kUnits.begin(), kUnits.end(), cited.unit) != kUnits.end();
+}
+
+/// A number that the worked answer does not have, or nothing.
+std::optional<std::string> wrong_number(const std::string& told, const std::vector<Figure>& known) {
+  for (const CitedQuantity& cited : cited_quantities(told)) {
+    if (!is_graded(cited) || find_near(cited, known) != nullptr) continue;
+    // The nearest one of its unit is what it was to be.
+    const Figure* nearest = nullptr;
+    const auto away = [&](const Figure& f) { return std::fabs(std::log(f.value / cited.value)); };
+    for (const Figure& f : known) {
+      if (f.unit != cited.unit || f.value <= 0) continue;
+      if (nearest == nullptr || away(f) < away(*nearest)) nearest = &f;
+    }
+    return text({"", cited.value, cited.unit, ""}) + " is not within " + format_percent(kTolerance) +
+           " of any number of the worked answer" +
+           (nearest == nullptr ? "" : "; the nearest is " + nearest->label + ", " + text(*nearest));
+  }
+  return std::nullopt;
 }
 
 Mark grade_constraint(const DrillAnswer::Scenario& told, const DrillSolution& solution) {
@@ -64,14 +123,14 @@ Mark grade_constraint(const DrillAnswer::Scenario& told, const DrillSolution& so
   }
   const std::vector<CitedQuantity> cited = cited_quantities(told.constraint.statement);
   if (cited.empty()) return {false, "names " + told.constraint.kind + " without a number and its unit"};
+  if (const auto wrong = wrong_number(told.constraint.statement, known_values(solution)))
+    return {false, *wrong};
+  const std::vector<Figure> values = binding_values(solution);
   for (const CitedQuantity& c : cited) {
-    for (const Figure& f : solution.figures) {
-      if (close(c, f))
-        return {true, "names " + told.constraint.kind + " and its " + f.label + ", " + text(f)};
-    }
+    if (const Figure* f = find_near(c, values))
+      return {true, "names " + told.constraint.kind + " and its " + f->label + ", " + text(*f)};
   }
-  return {false, "no number of its statement is within " + format_percent(kTolerance) + " of " +
-                     figure_list(solution.figures)};
+  return {false, "no number of its statement shows what binds: " + right.statement};
 }
 
 std::vector<std::pair<const char*, std::int32_t>> used_axes(const Plan& plan) {
@@ -89,6 +148,7 @@ Mark grade_axes(const DrillAnswer::Scenario& told, const DrillSolution& solution
   if (!told.plan) return {false, "no plan is given"};
   const auto used = used_axes(*told.plan);
   if (used.empty()) return {false, "no axis has a degree above 1"};
+  const std::vector<Figure> known = known_values(solution);
   for (const auto& [axis, degree] : used) {
     const auto same = [&, name = std::string(axis)](const DrillAnswer::Axis& x) { return x.axis == name; };
     const auto at = std::find_if(told.axes.begin(), told.axes.end(), same);
@@ -98,6 +158,9 @@ Mark grade_axes(const DrillAnswer::Scenario& told, const DrillSolution& solution
       return {false, std::string(axis) + " " + std::to_string(degree) +
                          " is defended without a number and its unit"};
     }
+  }
+  for (const DrillAnswer::Axis& x : told.axes) {
+    if (const auto wrong = wrong_number(x.why, known)) return {false, x.axis + ": " + *wrong};
   }
   return {true, "each of " + std::to_string(used.size()) + " axes cites a number"};
 }

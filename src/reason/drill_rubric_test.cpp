@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <regex>
+
 #include "import/drill_answer.h"
 #include "import/json_text.h"
 #include "reason/drill_reader_test.h"
@@ -48,7 +50,7 @@ TEST(DrillRubric, AGoodAnswerPasses) {
 TEST(DrillRubric, AWrongAnswerFailsForTheRightReason) {
   const DrillGrade grade = graded(answer_file("bad-2.toml"));
   EXPECT_FALSE(grade.passed);
-  expect_fails(grade, "A", "constraint", "throughput binds");
+  expect_fails(grade, "A", "constraint", "compute binds");
   expect_fails(grade, "A", "product", "multiply to 32");
   EXPECT_TRUE(line(grade, "A", "axes").passed);
   expect_fails(grade, "B", "constraint", "within 10.0 %");
@@ -110,24 +112,82 @@ TEST(DrillRubric, HugeDegreesAreCounted) {
   expect_fails(graded(answer), "inside-node", "product", "multiply to");
 }
 
+/// What the worked answers say, as a reader would.
+DrillAnswer worked_answer(const Drill& drill) {
+  DrillAnswer answer{drill.number, {}};
+  for (const DrillSolution& s : solve_drill(drill, test_reader())) {
+    DrillAnswer::Scenario told;
+    told.id = s.id;
+    told.no_plan = !s.plan;
+    told.plan = s.plan;
+    told.constraint = {s.findings.binding.kind, s.findings.binding.statement};
+    for (const AxisFinding& x : s.findings.axes) told.axes.push_back({x.axis, x.reason});
+    told.failure_mode = {"what is accepted", "what would be seen"};
+    for (const Unknown& u : s.findings.unknowns) told.unknowns.push_back(u.statement);
+    answer.scenarios.push_back(told);
+  }
+  return answer;
+}
+
 TEST(DrillRubric, TheWorkedAnswersPassTheirOwnRubric) {
   for (const Drill& drill : drills()) {
-    DrillAnswer answer{drill.number, {}};
-    for (const DrillSolution& s : solve_drill(drill, test_reader())) {
-      DrillAnswer::Scenario told;
-      told.id = s.id;
-      told.no_plan = !s.plan;
-      told.plan = s.plan;
-      told.constraint = {s.findings.binding.kind, s.findings.binding.statement};
-      for (const AxisFinding& x : s.findings.axes) told.axes.push_back({x.axis, x.reason});
-      told.failure_mode = {s.findings.failure_modes[0].statement, s.findings.failure_modes[0].symptom};
-      for (const Unknown& u : s.findings.unknowns) told.unknowns.push_back(u.statement);
-      answer.scenarios.push_back(told);
-    }
-    for (const DrillLine& l : graded(answer).lines) {
+    for (const DrillLine& l : graded(worked_answer(drill)).lines) {
       EXPECT_TRUE(l.passed) << drill.number << " " << l.scenario << " " << l.rubric << ": " << l.reason;
     }
   }
+}
+
+/// The text with one of its quantities, in a unit that is graded, changed; nothing where there are no more.
+std::optional<std::string> with_wrong_number(const std::string& text, int which) {
+  static const std::regex kQuantity(R"((\d[\d,.]*) (GiB|MiB|KiB|GB/s|MB/s|ms|us|s)(?![\w/]))");
+  auto at = std::sregex_iterator(text.begin(), text.end(), kQuantity);
+  for (; which > 0 && at != std::sregex_iterator(); --which) ++at;
+  if (at == std::sregex_iterator()) return std::nullopt;
+  return text.substr(0, static_cast<std::size_t>(at->position())) + "0.0000314 " + (*at)[2].str() +
+         text.substr(static_cast<std::size_t>(at->position() + at->length()));
+}
+
+/// Of the lines of that one scenario.
+void expect_only(int drill, const DrillAnswer::Scenario& told, const std::string& rubric) {
+  int lines = 0;
+  for (const DrillLine& l : graded({drill, {told}}).lines) {
+    if (l.scenario != told.id) continue;
+    ++lines;
+    EXPECT_EQ(l.passed, l.rubric != rubric)
+        << drill << " " << l.scenario << " " << l.rubric << ": " << l.reason;
+  }
+  EXPECT_EQ(lines, 5);
+}
+
+TEST(DrillRubric, OneWrongNumberFailsItsLineAlone) {
+  int changed = 0;
+  for (const Drill& drill : drills()) {
+    for (const DrillAnswer::Scenario& right : worked_answer(drill).scenarios) {
+      // The first number and one behind it.
+      for (const int which : {0, 2}) {
+        DrillAnswer::Scenario told = right;
+        if (const auto wrong = with_wrong_number(told.constraint.statement, which)) {
+          told.constraint.statement = *wrong;
+          expect_only(drill.number, told, "constraint");
+          ++changed;
+        }
+      }
+      if (right.axes.empty()) continue;
+      DrillAnswer::Scenario told = right;
+      if (const auto wrong = with_wrong_number(told.axes.front().why, 0)) {
+        told.axes.front().why = *wrong;
+        expect_only(drill.number, told, "axes");
+        ++changed;
+      }
+    }
+  }
+  EXPECT_GE(changed, 30);
+}
+
+TEST(DrillRubric, AWrongDegreeFailsTheProductAlone) {
+  DrillAnswer::Scenario told = worked_answer(*find_drill(2)).scenarios[1];
+  told.plan->dp /= 2;
+  expect_only(2, told, "product");
 }
 
 }  // namespace

@@ -20,23 +20,14 @@ DrillCommand one_gpu() {
 
 DrillCommand one_gpu_none() { return with(one_gpu(), "--recompute", "none"); }
 
-DrillCommand replicas() {
+DrillCommand on_all() {
   return {"plan",
           {{"--preset", "llama3-8b"},
            {"--gpus", "64"},
            {"--seq", "4096"},
            {"--global-batch", "64"},
-           {"--critical-batch", "2Mtok"},
-           {"--micro-batch", "1"},
-           {"--recompute", "selective"},
-           {"--zero", "0"},
-           {"--tp", "1"},
-           {"--pp", "1"},
-           {"--cp", "1"}}};
+           {"--critical-batch", "2Mtok"}}};
 }
-
-/// The same job with one of the told axes at another degree.
-DrillCommand with_axis(const char* flag) { return with(with(replicas(), flag, "2"), "--zero", "1"); }
 
 DrillCommand flat_ring(const std::string& params) {
   return {
@@ -79,7 +70,7 @@ ScaleOut prepare(const DrillReader& reader) {
   one.recompute = Recompute::kSelective;
   s.memory = memory_of(reader.question(one_gpu()), one);
   s.without_recompute = memory_of(reader.question(one_gpu_none()), Plan{});
-  s.question = reader.question(replicas());
+  s.question = reader.question(on_all());
   const std::string params = billions(s.memory.parameters);
   s.flat_command = flat_ring(params);
   s.tiers_command = two_tiers(params);
@@ -121,6 +112,7 @@ DrillTable ring_table(const ScaleOut& s) {
     table.rows.push_back(row("bandwidth needed to hide it", *ring.required_without_latency));
   if (ring.required) table.rows.push_back(row("with the latency term", *ring.required));
   table.rows.push_back(row_ratio("times as fast as one GPU", s.speedup(ring)));
+  table.rows.push_back(row("a step with what is exposed", s.step + *ring.exposed));
   return table;
 }
 
@@ -139,8 +131,7 @@ DrillTable tiers_table(const ScaleOut& s) {
 }
 
 DrillTable batch_table(const ScaleOut& s, const DrillSolution& solution) {
-  DrillTable table =
-      plan_table("the plan as the engine sees it", *solution.findings.result.best, {replicas()});
+  DrillTable table = plan_table("the plan as the engine sees it", *solution.findings.result.best, {on_all()});
   table.rows.insert(table.rows.begin(),
                     {row_tokens("tokens of one micro-step on 64 GPUs", s.micro_step_tokens),
                      row_tokens("critical batch, as believed", s.critical_tokens),
@@ -148,104 +139,26 @@ DrillTable batch_table(const ScaleOut& s, const DrillSolution& solution) {
   return table;
 }
 
-/// Inter-node bandwidth at which the reduction is exposed for longer than `allowed`.
-std::optional<double> bandwidth_for(const ScaleOut& s, Seconds<> allowed) {
-  const auto too_slow = [&](double bandwidth) {
-    CommQuestion q = s.tiers_question;
-    q.cluster.tiers.back().bandwidth.value = bytes_per_s(bandwidth);
-    return *comm_cost<double>(q).best().exposed > allowed;
-  };
-  const double now = s.tiers_question.cluster.tiers.back().bandwidth.value.raw();
-  return bisect(now, now / 1e4, too_slow);
-}
-
-void add_findings(const ScaleOut& s, Answer& a) {
-  const CommWay<>& way = s.tiered();
-  const Tier& outer = s.question.cluster.tiers.back();
-  a.binding = {"compute",
-               "throughput binds, not memory: " + format(s.memory.memory.worst().total()) + " of " +
-                   format(s.memory.memory.usable) +
-                   " usable is enough for one GPU's work, but one GPU takes " + format(s.step) +
-                   " a sequence; to be " + format_number(kWantedSpeedup) + " times as fast on " +
-                   count(kGpus) + " GPUs (" + format_percent(kWantedSpeedup / static_cast<double>(kGpus)) +
-                   " efficiency) a step of " + count(kGpus) + " sequences may take " + format(s.budget),
-               s.step.raw(), s.budget.raw(), "s"};
-  a.axes = {{"dp", kGpus, outer.name, way.required, outer.bandwidth.value,
-             format(s.tiers.size) + " of gradients take " + format(way.time()) +
-                 " tier by tier and hide in the " + format(*s.tiers.window) +
-                 " backward window; a flat ring takes " + format(s.ring().time()) + ", exposes " +
-                 format(*s.ring().exposed) + " and would need " +
-                 format(*s.ring().required_without_latency)}};
-  a.failure_modes = {
-      {"flat_ring",
-       "the bet is that the library reduces inside nodes first; one flat ring exposes " +
-           format(*s.ring().exposed) + " (still " + format_number(s.speedup(s.ring())) + " times one GPU)",
-       "every GPU waits at the end of the backward pass and the step is " +
-           format(s.step + *s.ring().exposed) + " instead of " + format(s.step),
-       "time in all-reduce after the last backward kernel"},
-      {"critical_batch",
-       "the bet is that batches up to " + format_number(s.critical_tokens) +
-           " tokens still pay: " + count(static_cast<std::int64_t>(s.micro_step_tokens)) +
-           " tokens a micro-step, at most " + format_number(s.accumulation_max) + " accumulation steps",
-       "tokens a second go up as planned while the loss for each token seen falls behind the one-GPU run",
-       "loss against tokens, beside a run with a smaller batch"}};
-}
-
-void add_thresholds(const ScaleOut& s, Answer& a) {
-  const double now = s.question.cluster.tiers.back().bandwidth.value.raw();
-  if (const auto at = bandwidth_for(s, seconds(0))) {
-    a.thresholds.push_back(
-        {"bandwidth_inter_node", now, *at, "bytes/s", "below it the two-tier reduction is exposed as well"});
-  }
-  if (const auto at = bandwidth_for(s, s.budget - s.step)) {
-    a.thresholds.push_back(
-        {"bandwidth_inter_node", now, *at, "bytes/s",
-         "below it 64 GPUs are less than " + format_number(kWantedSpeedup) + " times one"});
-  }
-  a.thresholds.push_back(
-      {"critical_batch", s.critical_tokens, s.micro_step_tokens, "tokens",
-       "below it even one micro-step of 64 sequences is too large a batch for plain replicas"});
+DrillTable wanted_table(const ScaleOut& s) {
+  DrillTable table{"what is wanted of 64 GPUs", {}, {s.tiers_command}};
+  table.rows = {row("one GPU's step, one sequence", s.step), row_ratio("times as fast", kWantedSpeedup),
+                row_ratio("efficiency that it takes", kWantedSpeedup / static_cast<double>(kGpus)),
+                row("a step of 64 sequences may take", s.budget)};
+  return table;
 }
 
 }  // namespace
 
 DrillSolution solve_scale_out(const DrillReader& reader) {
   const ScaleOut s = prepare(reader);
-  const Estimator estimator(s.question);
-  const DrillSolution engine = engine_solution(estimator, kGpus);
-  DrillSolution solution;
-  solution.gpus = kGpus;
-  solution.plan = engine.plan;
-  solution.findings.result = engine.findings.result;
-  add_findings(s, solution.findings);
-  add_thresholds(s, solution.findings);
-  const std::string spare =
-      format(s.memory.memory.usable - s.memory.memory.worst().total()) + " of memory are free without it";
-  solution.findings.not_used = {
-      unused_axis(reader, with_axis("--tp"), "tp", TimeTerm::kTensor, spare),
-      unused_axis(reader, with_axis("--pp"), "pp", TimeTerm::kBubble, spare),
-      unused_axis(reader, with_axis("--cp"), "cp", TimeTerm::kContext,
-                  "a sequence of " + count(s.question.workload.sequence) + " tokens needs no dividing")};
-  solution.findings.unknowns = {
-      unknown("stragglers", "64 GPUs go at the pace of the slowest; one is never slower than itself",
-              format(s.step * 0.01) + " a step for each percent that one GPU is slower"),
-      unknown("collective_algorithm", "whether the library takes the two-tier way at this size",
-              format(*s.ring().exposed) + " a step if it does not"),
-      unknown("critical_batch", "the critical batch is a belief about the data, not a measurement",
-              format_number(s.accumulation_max) + " accumulation steps if it holds")};
-  solution.figures = {row("step that gives 40 times", s.budget),
-                      row_ratio("efficiency wanted", kWantedSpeedup / static_cast<double>(kGpus)),
-                      row("bandwidth a flat ring needs", *s.ring().required_without_latency),
-                      row("two-tier reduction", s.tiered().time()),
-                      row("flat ring", s.ring().time()),
-                      row("flat ring, exposed", *s.ring().exposed)};
-  add_engine_findings(engine.findings, solution.findings);
-  solution.tables = {memory_table(s), ring_table(s), tiers_table(s), batch_table(s, solution)};
+  DrillSolution solution = planned(reader, on_all());
+  solution.tables = {memory_table(s), wanted_table(s), ring_table(s), tiers_table(s),
+                     batch_table(s, solution)};
   return solution;
 }
 
 std::optional<std::string> wrong_scale_out(const std::optional<Plan>& plan, const DrillReader& reader) {
-  return wrong_training_plan(plan, reader.question(replicas()));
+  return wrong_training_plan(plan, reader.question(on_all()));
 }
 
 }  // namespace shardplan::drill

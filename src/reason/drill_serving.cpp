@@ -1,7 +1,9 @@
 // Drill 2, scenario D: serve 175 B parameters under 25 ms for each output token.
+#include "reason/bisect.h"
 #include "reason/drill_parallelism.h"
 #include "reason/drill_parts.h"
-#include "reason/serve_findings.h"
+#include "reason/sentence.h"
+#include "reason/serve_answer.h"
 #include "units/format.h"
 
 namespace shardplan::drill {
@@ -102,18 +104,26 @@ void add_step_rows(const std::string& label, const DecodeCost<>& c, DrillTable& 
                                format(c.all_reduces) + " all-reduces " + format(c.communication())));
 }
 
-DrillTable step_table(const Serving& s) {
-  DrillTable table{"time for each output token, and of one prompt", {}, {}};
+DrillTable decode_table(const Serving& s) {
+  DrillTable table{"time of each output token (decode)", {}, {}};
   add_step_rows("tp 4, batch 8", s.half, table);
   add_step_rows("tp 8, batch 1", s.one, table);
   add_step_rows("tp 8, batch 8", s.node, table);
   add_step_rows("tp 16 over two nodes, batch 8", s.twice, table);
+  table.rows.push_back(row("tp 8, batch 8: reading weights", s.node.weight_read));
+  table.rows.push_back(row("tp 8, batch 8: reading the cache", s.node.kv_read));
+  table.rows.push_back(row("tp 8, batch 8: all-reduces", s.node.communication()));
   table.rows.push_back(row("tp 8, batch 8: output of a replica", s.node.throughput));
-  table.rows.push_back(row("tp 8: a prompt of 2048 tokens (prefill)", s.node.prefill(),
-                           "arithmetic " + format(s.node.prefill_compute) + ", all-reduces " +
-                               format(s.node.prefill_all_reduce())));
   table.commands = {serve(kNode / 2, kBatch), serve(kNode, 1), serve(kNode, kBatch),
                     serve(2 * kNode, kBatch)};
+  return table;
+}
+
+DrillTable prefill_table(const Serving& s) {
+  DrillTable table{"time of one prompt of 2,048 tokens (prefill)", {}, {serve(kNode, kBatch)}};
+  table.rows = {row("arithmetic", s.node.prefill_compute), row("all-reduces", s.node.prefill_all_reduce()),
+                row("prompt", s.node.prefill(),
+                    format_percent((s.node.prefill_compute / s.node.prefill()).raw()) + " of it arithmetic")};
   return table;
 }
 
@@ -128,74 +138,69 @@ BytesPerSecond<> least_bandwidth(const Serving& s) {
   return bytes_per_s(bisect(now / 1e4, now, fits).value_or(now));
 }
 
-void add_findings(const Serving& s, Answer& a) {
+AxisFinding tensor_axis(const Serving& s) {
   const DecodeCost<>& c = s.node;
   const Tier& inner = s.question.cluster.tiers.front();
-  const CommWay<>& ring = s.across.ways.front();
-  a.binding = {"latency",
-               "latency binds: " + format(c.all_reduces) + " all-reduces of " +
-                   format(c.all_reduce.cost.total()) + " are " + format(c.communication()) + " of the " +
-                   format(kTokenLimit) + " a token may take (" +
-                   format_percent((c.all_reduce.cost.latency_term / c.all_reduce.cost.total()).raw()) +
-                   " of each is steps, not bytes); reading weights adds " + format(c.weight_read) +
-                   ", the cache " + format(c.kv_read) + ": " + format(c.step()),
-               c.communication().raw(), kTokenLimit.raw(), "s"};
-  a.axes = {{"tp", kNode, inner.name, least_bandwidth(s), inner.bandwidth.value,
-             "divides the weights that each token reads: " + format(c.weights_gpu) + " a GPU instead of " +
-                 format(c.weights) + ", " + format(c.weight_read) + " at " +
-                 format(s.question.cluster.device.memory_bandwidth.value) + "; its messages of " +
-                 format(c.message) + " need the " + format(inner.latency.value) + " steps of a node"},
-            {"dp", kGpus / kNode, s.question.cluster.tiers.back().name, bytes_per_s(0),
-             s.question.cluster.tiers.back().bandwidth.value,
-             count(kGpus / kNode) + " independent replicas of 8 GPUs, each " + format(c.throughput) +
-                 "; they exchange nothing, so 0 B/s between nodes is enough"}};
-  a.not_used = {
-      {"tp across nodes", "16 GPUs halve the weight read to " + format(s.twice.weight_read) +
-                              ", but one ring over two nodes takes " + format(ring.time()) + ", " +
-                              format(s.node.all_reduces * ring.time()) +
-                              " a token; even reduced in each node first it is " +
-                              format(s.twice.communication()) + " and the token " + format(s.twice.step()) +
-                              ", no faster than " + format(c.step()) + " on half the GPUs"},
-      {"pp", "stages work one after the other on a token: the weight read stays " + format(c.weight_read) +
-                 " and each boundary adds " + format(s.question.cluster.tiers.back().latency.value)},
-      {"cp", "a context of " + count(kContext) + " tokens is " + format(c.kv_gpu) +
-                 " of cache a GPU at batch " + count(kBatch) + ": nothing to divide"}};
+  Sentence why("divides the weights that each token reads: ");
+  why << stated("weights_per_gpu", c.weights_gpu) << " a GPU instead of " << stated("weights", c.weights);
+  why << ", " << stated("weight_read", c.weight_read) << " at "
+      << stated("memory_bandwidth", s.question.cluster.device.memory_bandwidth.value);
+  why << "; its messages of " << stated("message", c.message) << " need the "
+      << stated("latency", inner.latency.value) << " steps of a node";
+  AxisFinding axis{"tp", kNode, inner.name, least_bandwidth(s), inner.bandwidth.value, why.words()};
+  axis.figures = why.figures();
+  return axis;
 }
 
-void add_risks(const Serving& s, Answer& a) {
+AxisFinding replica_axis(const Serving& s) {
+  const Tier& outer = s.question.cluster.tiers.back();
+  Sentence why;
+  why << stated_count("replicas", kGpus / kNode) << " independent replicas of "
+      << stated_count("gpus_of_replica", kNode, "GPUs") << " GPUs, which exchange nothing";
+  AxisFinding axis{"dp", kGpus / kNode, outer.name, bytes_per_s(0), outer.bandwidth.value, why.words()};
+  axis.figures = why.figures();
+  return axis;
+}
+
+/// Why a replica has no more axes, in the engine's costs of this load.
+std::vector<UnusedAxis> unused(const Serving& s) {
   const DecodeCost<>& c = s.node;
-  a.failure_modes = {
-      {"prefill_interference",
-       "prefill is bound by arithmetic (" + format(c.prefill_compute) + " of " + format(c.prefill()) +
-           "), decode by bandwidth and latency; both share the replica, and a prompt of " + count(kContext) +
-           " tokens stops every running answer for " + format(c.prefill()),
-       "answers pause for about " + format_number((c.prefill() / c.step()).raw()) +
-           " tokens whenever a prompt arrives: the 99th percentile leaves the median",
-       "99th percentile of the time between tokens, beside prompts a second"},
-      {"margin",
-       "the limit leaves " + format(kTokenLimit - c.step()) + " at batch 8 for all that is left out",
-       "time for each token creeps over " + format(kTokenLimit) + " as contexts grow",
-       "time between tokens against tokens in the cache"}};
+  Sentence wider, stages, context;
+  wider << stated_count("gpus", 2 * kNode, "GPUs") << " GPUs read weights in "
+        << stated("weight_read", s.twice.weight_read) << ", and reduce for "
+        << stated("communication", s.twice.communication()) << ": the token takes "
+        << stated("token", s.twice.step()) << ", against " << stated("token_in_node", c.step())
+        << " on half of them";
+  stages << "stages work one after the other on a token: it reads weights for "
+         << stated("weight_read", c.weight_read) << " all the same";
+  context << "the context is " << stated("kv_per_gpu", c.kv_gpu) << " of cache a GPU beside "
+          << stated("weights_per_gpu", c.weights_gpu) << " of weights";
+  const auto finding = [](const char* axis, const Sentence& why) {
+    UnusedAxis found{axis, why.words()};
+    found.figures = why.figures();
+    return found;
+  };
+  return {finding("tp across nodes", wider), finding("pp", stages), finding("cp", context)};
 }
 
 }  // namespace
 
 DrillSolution solve_serving(const DrillReader& reader) {
   const Serving s = prepare(reader);
+  const ServeAnswer served = serve_answer(s.asked);
   DrillSolution solution;
   solution.gpus = kGpus;
-  Plan plan;
-  plan.tp = static_cast<std::int32_t>(kNode);
-  plan.dp = static_cast<std::int32_t>(kGpus / kNode);
-  solution.plan = plan;
-  add_findings(s, solution.findings);
-  add_risks(s, solution.findings);
-  const ServePlan served = serve_plan(s.asked, plan);
-  solution.findings.thresholds = serve_thresholds(s.asked, served);
-  solution.findings.unknowns = serve_unknowns(s.asked, served);
-  solution.figures = {row("all-reduces of a token", s.node.communication()),
-                      row("one all-reduce", s.node.all_reduce.cost.total()), row("a token", s.node.step())};
-  solution.tables = {weight_table(s), message_table(s), step_table(s), across_table(s)};
+  solution.asked = solution.binds = serve(kNode, kBatch);
+  solution.plan = served.shown().plan;
+  solution.findings = served.findings;
+  // Only what `serve` does not say itself.
+  if (solution.findings.axes.empty()) solution.findings.axes = {tensor_axis(s), replica_axis(s)};
+  if (solution.findings.not_used.empty()) solution.findings.not_used = unused(s);
+  solution.tables = {weight_table(s), message_table(s), decode_table(s), prefill_table(s), across_table(s)};
+  solution.given = given_figures(s.question.cluster);
+  solution.given.push_back(row("limit of a token", kTokenLimit));
+  solution.given.push_back(row_tokens("a context", static_cast<double>(kContext)));
+  solution.given.push_back(row("traffic between replicas", bytes_per_s(0)));
   return solution;
 }
 

@@ -2,10 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 
-#include "reason/drill_parts.h"
+#include "reason/bisect.h"
 #include "reason/drill_reader_test.h"
 #include "units/format.h"
 
@@ -30,13 +31,14 @@ TEST(Drill, EveryScenarioAnswersTheFiveQuestions) {
     const Answer& a = s.findings;
     EXPECT_FALSE(a.binding.kind.empty()) << s.id;
     EXPECT_FALSE(a.binding.statement.empty()) << s.id;
-    EXPECT_FALSE(s.figures.empty()) << s.id;
+    EXPECT_FALSE(a.binding.figures.empty()) << s.id;
+    EXPECT_FALSE(a.unknowns.empty()) << s.id;
+    EXPECT_FALSE(a.thresholds.empty()) << s.id;
+    EXPECT_EQ(s.plan.has_value(), !a.nothing_fits) << s.id;
+    if (!s.plan) continue;
     EXPECT_FALSE(a.failure_modes.empty()) << s.id;
     for (const FailureMode& f : a.failure_modes) EXPECT_FALSE(f.symptom.empty()) << s.id << " " << f.id;
-    EXPECT_FALSE(a.thresholds.empty()) << s.id;
     EXPECT_FALSE(a.not_used.empty()) << s.id;
-    EXPECT_FALSE(a.unknowns.empty()) << s.id;
-    if (!s.plan) continue;
     EXPECT_EQ(s.plan->gpus(), s.gpus) << s.id;
     std::set<std::string> defended;
     for (const AxisFinding& x : a.axes) defended.insert(x.axis);
@@ -62,13 +64,6 @@ TEST(Drill, EveryTableHasACommand) {
   }
 }
 
-TEST(Drill, EveryFigureIsStatedByItsScenario) {
-  // What the rubric accepts stands in the worked answer.
-  for (const DrillSolution& s : all_solutions()) {
-    for (const Figure& f : s.figures) EXPECT_GT(f.value, 0) << s.id << " " << f.label;
-  }
-}
-
 TEST(DrillFit, EightGpusHoldNoPlan) {
   const DrillSolution s = solved(1, "8");
   EXPECT_FALSE(s.plan);
@@ -88,19 +83,25 @@ TEST(DrillFit, EightGpusHoldNoPlan) {
 TEST(DrillFit, ThresholdsTurnTheAnswer) {
   const DrillSolution s = solved(1, "8");
   const auto& thresholds = s.findings.thresholds;
-  ASSERT_GE(thresholds.size(), 2U);
-  EXPECT_EQ(thresholds[0].parameter, "gpus");
-  EXPECT_EQ(thresholds[0].threshold, 15);
-  // 0.96 HBM - 2 GiB = 325.96 GiB.
-  EXPECT_EQ(thresholds[1].parameter, "hbm");
-  EXPECT_NEAR(thresholds[1].threshold / kGiB, (325.9629 + 2) / 0.96, 0.01);
+  const auto of = [&](const char* parameter) {
+    const auto same = [&](const Threshold& t) { return t.parameter == parameter; };
+    const auto at = std::find_if(thresholds.begin(), thresholds.end(), same);
+    EXPECT_NE(at, thresholds.end()) << parameter;
+    return at == thresholds.end() ? 0 : at->threshold;
+  };
+  EXPECT_EQ(of("gpus"), 15);
+  // 0.96 HBM - 2 GiB holds the state of 325.96 GiB, and the least of a plan beside it.
+  EXPECT_GT(of("hbm") / kGiB, (325.9629 + 2) / 0.96);
+  EXPECT_LT(of("hbm") / kGiB, (325.9629 + 2) / 0.96 + 2);
 }
 
 TEST(DrillFit, SixteenGpusAreStateAndSixtyFourHavePlans) {
   const DrillSolution two_nodes = solved(1, "16");
   ASSERT_TRUE(two_nodes.plan);
   EXPECT_EQ(two_nodes.findings.binding.kind, "state");
-  EXPECT_NEAR(two_nodes.findings.binding.value / kGiB, 162.98, 0.005);
+  // What binds is why one node is not enough.
+  EXPECT_NEAR(two_nodes.findings.binding.value / kGiB, 325.96, 0.005);
+  EXPECT_NEAR(row_value(two_nodes, "state on each GPU, divided over all") / kGiB, 162.98, 0.005);
   const DrillSolution eight_nodes = solved(1, "64");
   ASSERT_TRUE(eight_nodes.plan);
   EXPECT_NE(eight_nodes.findings.binding.kind, "state");
@@ -121,13 +122,13 @@ TEST(DrillScaleOut, FlatRingIsExposedAndTwoTiersHide) {
   EXPECT_NEAR(row_value(s, "window: two thirds of the step"), 0.46667, 1e-4);
   EXPECT_NEAR(row_value(s, "node: 8 ranks"), 0.094, 0.0005);
   EXPECT_NEAR(row_value(s, "network: 8 ranks"), 0.070, 0.001);
-  EXPECT_EQ(s.tables[2].rows[3].label, "exposed");
-  EXPECT_EQ(s.tables[2].rows[3].value, 0);
+  EXPECT_EQ(s.tables[3].rows[3].label, "exposed");
+  EXPECT_EQ(s.tables[3].rows[3].value, 0);
   EXPECT_EQ(row_value(s, "tokens of one micro-step on 64 GPUs"), 262144);
   EXPECT_EQ(row_value(s, "accumulation steps at most"), 7);
   EXPECT_EQ(s.findings.binding.kind, "compute");
-  EXPECT_NEAR(s.findings.binding.limit, 1.12, 1e-9);
-  EXPECT_THAT(s.findings.binding.statement, HasSubstr("62.5 %"));
+  EXPECT_NEAR(row_value(s, "a step of 64 sequences may take"), 1.12, 1e-9);
+  EXPECT_NEAR(row_value(s, "efficiency that it takes"), 0.625, 1e-9);
   ASSERT_TRUE(s.plan);
   EXPECT_EQ(s.plan->dp, 64);
 }
@@ -161,7 +162,8 @@ TEST(DrillServing, LatencyBindsInsideOneNode) {
   EXPECT_EQ(s.findings.binding.kind, "latency");
   EXPECT_NEAR(row_value(s, "weights, bf16") / kGiB, 325.96, 0.005);
   EXPECT_NEAR(row_value(s, "on each of 8 GPUs") / kGiB, 40.75, 0.05);
-  EXPECT_NEAR(s.findings.binding.value, 13.7e-3, 0.05e-3);
+  EXPECT_NEAR(s.findings.binding.value, 13.44e-3, 0.005e-3);  // 192 times 14 steps of 5 us
+  EXPECT_NEAR(row_value(s, "tp 8, batch 8: all-reduces"), 13.7e-3, 0.05e-3);
   EXPECT_NEAR(row_value(s, "192 KiB"), 71.1e-6, 0.1e-6);
   EXPECT_NEAR(row_value(s, "key-value cache of a token"), 4718592, 1);
   EXPECT_LT(row_value(s, "tp 8, batch 8"), 0.025);
@@ -169,7 +171,7 @@ TEST(DrillServing, LatencyBindsInsideOneNode) {
   EXPECT_GT(row_value(s, "tp 4, batch 8"), 0.025);
   EXPECT_GT(row_value(s, "tp 16 over two nodes, batch 8"), row_value(s, "tp 8, batch 8"));
   EXPECT_GT(row_value(s, "ring") * 192, 0.025);
-  EXPECT_GT(row_value(s, "tp 8: a prompt of 2048 tokens (prefill)"), 0.2);
+  EXPECT_GT(row_value(s, "prompt"), 0.2);
 }
 
 TEST(DrillCommunication, GradientsBetweenAndInsideNodes) {

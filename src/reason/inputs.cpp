@@ -30,6 +30,19 @@ bool among(Names names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// A sourced value and where it stands in a question.
+template <class Quantity, class Field>
+Input sourced_input(std::string name, const Sourced<Quantity>& found, Field field, double most = kAny) {
+  Input input;
+  input.name = std::move(name);
+  input.unit = unit_name<typename Quantity::Dimension>();
+  input.current = found.value.raw();
+  input.most = std::max(most, input.current);
+  input.spread = spread_of(found.source);
+  input.set = [field](Question& q, Plan&, double v) { field(q)->value = Quantity(v); };
+  return input;
+}
+
 class Inputs {
  public:
   explicit Inputs(const Question& question) : question_(question) {}
@@ -38,16 +51,8 @@ class Inputs {
   template <class Field>
   void add(std::string name, Field field, double most = kAny) {
     const auto* found = field(question_);
-    if (found == nullptr || found->value.raw() == 0) return;
-    using Value = std::decay_t<decltype(found->value)>;
-    Input input;
-    input.name = std::move(name);
-    input.unit = unit_name<typename Value::Dimension>();
-    input.current = found->value.raw();
-    input.most = std::max(most, input.current);
-    input.spread = spread_of(found->source);
-    input.set = [field](Question& q, Plan&, double v) { field(q)->value = Value(v); };
-    all.push_back(std::move(input));
+    if (found != nullptr && found->value.raw() != 0)
+      all.push_back(sourced_input(std::move(name), *found, field, most));
   }
 
   /// All constants that `visit(question, visitor)` shows, but for choices.
@@ -82,14 +87,16 @@ class Inputs {
 
 void add_cluster(const Cluster& cluster, Inputs& inputs) {
   for (std::size_t i = 0; i < cluster.tiers.size(); ++i) {
-    const std::string tier = tier_name(cluster, i);
-    inputs.add("bandwidth_" + tier, [i](auto& q) { return &q.cluster.tiers[i].bandwidth; });
-    inputs.add("latency_" + tier, [i](auto& q) { return &q.cluster.tiers[i].latency; });
+    for (Input input : {bandwidth_input(cluster, i), latency_input(cluster, i)}) {
+      if (input.current != 0) inputs.all.push_back(std::move(input));
+    }
   }
   for (std::size_t p = 0; p < kPrecisionCount; ++p) {
     const std::string of = std::string("_") + name(static_cast<Precision>(p));
     const auto has = [](auto& figure) { return figure ? &*figure : nullptr; };
-    inputs.add("peak" + of, [p, has](auto& q) { return has(q.cluster.device.peak[p]); });
+    // A datasheet's peak is known; how much of it is reached is not, and moves the step in the same way.
+    if (!cluster.device.efficiency.gemm[p])
+      inputs.add("peak" + of, [p, has](auto& q) { return has(q.cluster.device.peak[p]); });
     inputs.add(
         "gemm_efficiency" + of, [p, has](auto& q) { return has(q.cluster.device.efficiency.gemm[p]); }, 1);
     inputs.add("gemm_k_half" + of,
@@ -110,37 +117,21 @@ void add_cluster(const Cluster& cluster, Inputs& inputs) {
   inputs.add("host_adam", [](auto& q) { return &q.framework.host.adam; });
 }
 
-/// Kernels work on tiles of so many rows: a sequence between two multiples would show their waste alone.
-constexpr std::int64_t kSequenceStep = 128;
+/// Kernels work on tiles of so many rows: a sequence between two multiples would show their waste alone. Of
+/// long ones it is the last wave of tiles that would.
+constexpr std::int64_t kSequenceStep = 128, kLongStep = 1024, kLongSequence = 8192;
 
 /// Whole tiles, and what context and sequence parallelism divide.
-std::int64_t sequence_step(const Plan& plan) {
+std::int64_t sequence_step(const Question& question, const Plan& plan) {
   const std::int64_t slices = plan.cp > 1 ? 2 * std::int64_t{plan.cp} : 1;
-  return std::lcm(kSequenceStep, slices * (plan.sequence_parallel ? plan.tp : 1));
+  return std::lcm(question.workload.sequence >= kLongSequence ? kLongStep : kSequenceStep,
+                  slices * (plan.sequence_parallel ? plan.tp : 1));
 }
 
 void add_workload(const Question& question, const Plan& plan, Inputs& inputs) {
   const Training& workload = question.workload;
-  Input sequence;
-  sequence.name = "sequence";
-  sequence.unit = "tokens";
-  sequence.current = static_cast<double>(workload.sequence);
-  sequence.step = static_cast<double>(sequence_step(plan));
-  sequence.set = [](Question& q, Plan&, double v) { q.workload.sequence = static_cast<std::int64_t>(v); };
-  inputs.all.push_back(std::move(sequence));
-
-  Input batch;
-  const std::int64_t each = std::int64_t{plan.dp} * plan.micro_batch;
-  batch.name = "global_batch";
-  batch.unit = "sequences";
-  batch.current = static_cast<double>(plan.sequences());
-  // Chunks take their micro-batches in whole turns of the stages.
-  batch.step = static_cast<double>(each * (plan.interleave > 1 ? plan.pp : 1));
-  batch.set = [each](Question& q, Plan& p, double v) {
-    q.workload.global_batch = static_cast<std::int64_t>(v);
-    p.grad_accumulation = static_cast<std::int32_t>(q.workload.global_batch / each);
-  };
-  inputs.all.push_back(std::move(batch));
+  inputs.all.push_back(sequence_input(question, plan));
+  inputs.all.push_back(batch_input(plan));
 
   Input load;
   load.name = "expert_load";
@@ -163,6 +154,41 @@ void add_workload(const Question& question, const Plan& plan, Inputs& inputs) {
 std::string tier_name(const Cluster& cluster, std::size_t tier) {
   if (tier == 0) return "intra_node";
   return tier + 1 == cluster.tiers.size() ? "inter_node" : cluster.tiers[tier].name;
+}
+
+Input bandwidth_input(const Cluster& cluster, std::size_t tier) {
+  return sourced_input("bandwidth_" + tier_name(cluster, tier), cluster.tiers[tier].bandwidth,
+                       [tier](auto& q) { return &q.cluster.tiers[tier].bandwidth; });
+}
+
+Input latency_input(const Cluster& cluster, std::size_t tier) {
+  return sourced_input("latency_" + tier_name(cluster, tier), cluster.tiers[tier].latency,
+                       [tier](auto& q) { return &q.cluster.tiers[tier].latency; });
+}
+
+Input sequence_input(const Question& question, const Plan& plan) {
+  Input input;
+  input.name = "sequence";
+  input.unit = "tokens";
+  input.current = static_cast<double>(question.workload.sequence);
+  input.step = static_cast<double>(sequence_step(question, plan));
+  input.set = [](Question& q, Plan&, double v) { q.workload.sequence = static_cast<std::int64_t>(v); };
+  return input;
+}
+
+Input batch_input(const Plan& plan) {
+  Input input;
+  const std::int64_t each = std::int64_t{plan.dp} * plan.micro_batch;
+  input.name = "global_batch";
+  input.unit = "sequences";
+  input.current = static_cast<double>(plan.sequences());
+  // Chunks take their micro-batches in whole turns of the stages.
+  input.step = static_cast<double>(each * (plan.interleave > 1 ? plan.pp : 1));
+  input.set = [each](Question& q, Plan& p, double v) {
+    q.workload.global_batch = static_cast<std::int64_t>(v);
+    p.grad_accumulation = static_cast<std::int32_t>(q.workload.global_batch / each);
+  };
+  return input;
 }
 
 std::vector<Input> time_inputs(const Question& question, const Plan& plan) {

@@ -33,6 +33,14 @@ struct Input {
 /// A tier as inputs are named: "intra_node", "inter_node", between them its own name.
 std::string tier_name(const Cluster& cluster, std::size_t tier);
 
+/// Bandwidth and latency of one tier.
+Input bandwidth_input(const Cluster& cluster, std::size_t tier);
+Input latency_input(const Cluster& cluster, std::size_t tier);
+/// In whole tiles, and in what context and sequence parallelism of the plan divide.
+Input sequence_input(const Question& question, const Plan& plan);
+/// In what the plan's replicas and chunks divide.
+Input batch_input(const Plan& plan);
+
 /// Those that are not 0.
 std::vector<Input> time_inputs(const Question& question, const Plan& plan);
 

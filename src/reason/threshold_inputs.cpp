@@ -1,6 +1,7 @@
 #include "reason/threshold_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -29,36 +30,46 @@ ThresholdInput gpus(const Question& q, bool fits) {
   return input;
 }
 
-ThresholdInput sequence(const Question& q, bool fits) {
-  constexpr double kLong = 8192, kLongStep = 1024, kShortStep = 128;
-  ThresholdInput input{
-      .name = "sequence", .unit = "tokens", .current = static_cast<double>(q.workload.sequence)};
-  input.step = input.current >= kLong ? kLongStep : kShortStep;
-  input.set = [](Question& other, double v) {
-    other.workload.sequence = static_cast<std::int64_t>(v);
-    return v >= 1;
+constexpr double kFarthest = 4;
+
+/// The values that it can have in whole steps from its current one.
+void take_steps(double step, ThresholdInput& input) {
+  double value = input.current;
+  while (value - step > 0 && kFarthest * (value - step) >= input.current) value -= step;
+  for (; value <= kFarthest * input.current; value += step) input.values.push_back(value);
+}
+
+/// As it is known to the times of one plan; that plan's own batch follows of itself.
+ThresholdInput from(const Input& known, const Plan& plan) {
+  ThresholdInput input{.name = known.name, .unit = known.unit, .current = known.current};
+  input.set = [set = known.set, plan](Question& other, double v) {
+    Plan ignored = plan;
+    set(other, ignored, v);
+    return v > 0;
   };
-  input.directions = {fits, true};
+  if (known.step > 0) take_steps(known.step, input);
   return input;
 }
 
-/// In steps that the best plan can divide: what it cannot is no finding.
-ThresholdInput global_batch(const Question& q, const Plan& best) {
-  ThresholdInput input{
-      .name = "global_batch", .unit = "sequences", .current = static_cast<double>(q.workload.global_batch)};
-  input.step = static_cast<double>(best.dp) * best.micro_batch *
-               (best.schedule == Schedule::kInterleaved ? best.pp : 1);
-  input.set = [](Question& other, double v) {
-    other.workload.global_batch = static_cast<std::int64_t>(v);
-    return v >= 1;
-  };
+ThresholdInput sequence(const Question& q, const SearchResult& result) {
+  const Plan plan = result.best ? result.best->plan : Plan{};
+  ThresholdInput input = from(sequence_input(q, plan), plan);
+  input.directions = {result.best.has_value(), true};
   return input;
+}
+
+/// Of the best plan, else of the runner-up that has most.
+std::int64_t stages_of(const SearchResult& result) {
+  std::int64_t stages = result.best ? result.best->plan.pp : 1;
+  if (stages > 1) return stages;
+  for (const Estimate& other : result.runners_up) stages = std::max<std::int64_t>(stages, other.plan.pp);
+  return stages;
 }
 
 /// The model with more or fewer of its layers: those that are added are as its last one.
-ThresholdInput layers(const Question& q, bool fits) {
+ThresholdInput layers(const Question& q, const SearchResult& result) {
   const std::size_t now = q.model.layers.size();
-  ThresholdInput input{.name = "layers", .unit = "layers", .current = static_cast<double>(now), .step = 1};
+  ThresholdInput input{.name = "layers", .unit = "layers", .current = static_cast<double>(now)};
   input.set = [now](Question& other, double v) {
     if (v < 1) return false;
     other.model.layers.resize(static_cast<std::size_t>(v), other.model.layers.back());
@@ -66,44 +77,45 @@ ThresholdInput layers(const Question& q, bool fits) {
     if (declared) *declared *= v / static_cast<double>(now);
     return true;
   };
-  input.directions = {fits, true};
+  input.directions = {result.best.has_value(), true};
+  take_steps(static_cast<double>(stages_of(result)), input);
   return input;
 }
 
 /// Of each tier that the GPUs reach over.
-void add_tiers(const Cluster& cluster, std::vector<ThresholdInput>& inputs) {
-  for (std::size_t i = 0; i < cluster.tiers.size(); ++i) {
-    const Tier& tier = cluster.tiers[i];
-    const std::int64_t inside = i == 0 ? 1 : cluster.tiers[i - 1].size;
-    if (cluster.gpus <= inside) continue;
-    inputs.push_back({.name = "bandwidth_" + tier_name(cluster, i),
-                      .unit = "bytes/s",
-                      .current = tier.bandwidth.value.raw(),
-                      .set = [i](Question& other, double v) {
-                        other.cluster.tiers[i].bandwidth.value = bytes_per_s(v);
-                        return true;
-                      }});
-    // The tables of a library hold the latencies of its own algorithms.
-    if (cluster.collectives || tier.latency.value <= seconds(0)) continue;
-    inputs.push_back({.name = "latency_" + tier_name(cluster, i),
-                      .unit = "s",
-                      .current = tier.latency.value.raw(),
-                      .set = [i](Question& other, double v) {
-                        other.cluster.tiers[i].latency.value = seconds(v);
-                        return true;
-                      }});
-  }
+std::vector<std::size_t> tiers_reached(const Cluster& cluster) {
+  std::vector<std::size_t> reached;
+  for (std::size_t i = 0; i < cluster.tiers.size(); ++i)
+    if (cluster.gpus > (i == 0 ? 1 : cluster.tiers[i - 1].size)) reached.push_back(i);
+  return reached;
 }
 
 }  // namespace
 
 std::vector<ThresholdInput> threshold_inputs(const Question& q, const SearchResult& result) {
   const bool fits = result.best.has_value();
-  std::vector<ThresholdInput> inputs{gpus(q, fits), sequence(q, fits), layers(q, fits)};
+  std::vector<ThresholdInput> inputs{gpus(q, fits), sequence(q, result), layers(q, result)};
   if (!fits) return inputs;
-  if (q.workload.global_batch > 0) inputs.push_back(global_batch(q, result.best->plan));
-  add_tiers(q.cluster, inputs);
+  const Plan& best = result.best->plan;
+  if (q.workload.global_batch > 0) inputs.push_back(from(batch_input(best), best));
+  for (const std::size_t tier : tiers_reached(q.cluster)) {
+    inputs.push_back(from(bandwidth_input(q.cluster, tier), best));
+    // The tables of a library hold the latencies of its own algorithms.
+    if (q.cluster.collectives || q.cluster.tiers[tier].latency.value <= seconds(0)) continue;
+    inputs.push_back(from(latency_input(q.cluster, tier), best));
+  }
   return inputs;
+}
+
+std::vector<NotSought> not_sought(const Question& q, const SearchResult& result) {
+  std::vector<NotSought> found;
+  if (!result.best || !q.cluster.collectives) return found;
+  for (const std::size_t tier : tiers_reached(q.cluster)) {
+    found.push_back({"latency_" + tier_name(q.cluster, tier),
+                     "the library's tables have a latency for each algorithm and protocol, and no single one "
+                     "of them is the tier's"});
+  }
+  return found;
 }
 
 }  // namespace shardplan

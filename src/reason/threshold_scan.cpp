@@ -4,18 +4,20 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
-#include <map>
 
-#include "units/format.h"
+#include "reason/sentence.h"
 
 namespace shardplan {
 namespace {
 
 /// Factors from the current value at which known plans are compared, as far as is looked.
 constexpr std::array kFactors{1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0};
-/// Those at which other plans are searched for, some of kFactors. What divides a sequence, a batch or layers
-/// changes to and fro; a bandwidth is worth more to one plan than to another all the way.
+/// Those at which other plans are searched for, some of kFactors: a bandwidth is worth more to one plan than
+/// to another all the way.
 constexpr std::initializer_list<double> kWholeProbes{1.25, 1.5, 2.0, 4.0}, kProbes{4.0};
+/// Searches between today's value and a change that was found, for one that is nearer: all values where there
+/// are no more, else spread evenly.
+constexpr int kNearerTried = 4;
 /// GPU counts are tried node by node first: what is legal jumps from one to the next.
 constexpr int kNodesTried = 8;
 constexpr double kClose = 1.002;  // where any value is meant, how near the two sides come
@@ -24,9 +26,29 @@ constexpr int kTurnsMax = 24;
 
 double whole(double value, double step) { return step > 0 ? std::round(value / step) * step : value; }
 
+/// The nearest value that the input can have.
+double possible(const ThresholdInput& input, double value) {
+  if (input.values.empty()) return input.step > 0 ? std::max(whole(value, input.step), input.step) : value;
+  const auto above = std::lower_bound(input.values.begin(), input.values.end(), value);
+  if (above == input.values.begin()) return *above;
+  if (above == input.values.end()) return input.values.back();
+  return *above - value < value - *(above - 1) ? *above : *(above - 1);
+}
+
 double from_current(const ThresholdInput& input, double factor, bool up) {
-  const double value = whole(up ? input.current * factor : input.current / factor, input.step);
-  return input.step > 0 ? std::max(value, input.step) : value;
+  return possible(input, up ? input.current * factor : input.current / factor);
+}
+
+/// A value between the two that the input can have; nothing where they are as close as is meant.
+std::optional<double> between(const ThresholdInput& input, double a, double b) {
+  if (a > b) std::swap(a, b);
+  const double middle = std::sqrt(a * b);
+  if (input.values.empty()) return b / a > kClose ? std::optional(middle) : std::nullopt;
+  const auto first = std::upper_bound(input.values.begin(), input.values.end(), a);
+  const auto last = std::lower_bound(first, input.values.end(), b);
+  if (first == last) return std::nullopt;
+  const auto at = std::lower_bound(first, last, middle);
+  return at == last ? *(last - 1) : *at;
 }
 
 /// The same plan for another question's batch and GPUs; it may not be legal there.
@@ -62,31 +84,123 @@ ThresholdScan::ThresholdScan(const Estimator& base, const FixedAxes& fixed, cons
 }
 
 std::optional<Threshold> ThresholdScan::find(const ThresholdInput& input, bool up) {
-  return input.layout_counts ? find_layout(input, up) : find_fitting(input, up);
+  if (!input.layout_counts) return find_fitting(input, up);
+  return input.values.empty() ? find_layout(input, up) : find_whole(input, up);
 }
 
 std::optional<Threshold> ThresholdScan::find_layout(const ThresholdInput& input, bool up) {
-  std::map<double, std::optional<SearchResult>> searched;
-  const auto at = [&](double value) -> const std::optional<SearchResult>& {
-    const auto [slot, fresh] = searched.try_emplace(value);
-    if (fresh) slot->second = search_at(input, value);
-    return slot->second;
-  };
-  for (const double factor : input.step > 0 ? kWholeProbes : kProbes) {
+  Searched searched;
+  for (const double factor : kProbes) {
     for (int turn = 0; turn < kTurnsMax; ++turn) {
       const auto sides = nearest_flip(input, factor, up);
-      const auto& found = at(sides ? sides->other : from_current(input, factor, up));
+      const auto& found = at(input, sides ? sides->other : from_current(input, factor, up), searched);
       if (!found) break;
       if (found->stopped) return std::nullopt;
       if (learn(*found)) continue;  // it may overtake the others earlier
       if (!sides || !differs(found->best, true)) break;
       if (sides->same == input.current) return threshold(input, *sides, *found, true);
-      const auto& before = at(sides->same);
+      const auto& before = at(input, sides->same, searched);
       if (before && learn(*before)) continue;
       return threshold(input, *sides, *found, before.has_value());
     }
   }
   return std::nullopt;
+}
+
+/// What divides a sequence, a batch or layers changes to and fro: no plan's time alone says where.
+std::optional<Threshold> ThresholdScan::find_whole(const ThresholdInput& input, bool up) {
+  Searched searched;
+  std::optional<double> other;
+  for (const double factor : kWholeProbes) {
+    for (int turn = 0; turn < kTurnsMax; ++turn) {
+      const auto sides = nearest_flip(input, factor, up);
+      const auto& found = at(input, sides ? sides->other : from_current(input, factor, up), searched);
+      // A plan that was not known may overtake the others earlier.
+      if (!found || !learn(*found)) break;
+    }
+    other = nearest_other(input, searched);
+    if (other || stopped(watch_)) break;
+  }
+  if (!other) return std::nullopt;
+  for (int tried = 0; tried < kNearerTried; ++tried) {
+    const auto value = widest_gap(input, searched, *other);
+    if (!value) break;
+    if (const auto& found = at(input, *value, searched)) learn(*found);
+    other = nearest_other(input, searched);
+  }
+  double same = input.current;
+  while (!stopped(watch_)) {
+    same = last_same(input, searched, *other);
+    const auto value = next_value(input, searched, {same, *other}, up);
+    if (!value) return threshold(input, {same, *other}, *searched.at(*other), true);
+    if (searched.contains(*value)) break;  // no plan is legal there
+    if (const auto& found = at(input, *value, searched)) learn(*found);
+    other = nearest_other(input, searched);
+  }
+  if (stopped(watch_)) return std::nullopt;
+  return threshold(input, {same, *other}, *searched.at(*other), false);
+}
+
+/// Where to search between the two: where known plans say that the answer changes, else in the middle;
+/// nothing where they are neighbours.
+std::optional<double> ThresholdScan::next_value(const ThresholdInput& input, const Searched& searched,
+                                                Sides sides, bool up) const {
+  const auto middle = between(input, sides.same, sides.other);
+  if (!middle) return std::nullopt;
+  const auto flip = nearest_flip(input, kFactors.back(), up);
+  if (!flip) return middle;
+  for (const double value : {flip->other, flip->same}) {
+    const bool inside = (value - sides.same) * (value - sides.other) < 0;
+    if (inside && !searched.contains(value)) return value;
+  }
+  return middle;
+}
+
+/// What was searched, or is now.
+const std::optional<SearchResult>& ThresholdScan::at(const ThresholdInput& input, double value,
+                                                     Searched& searched) {
+  const auto [slot, fresh] = searched.try_emplace(value);
+  if (fresh) slot->second = search_at(input, value);
+  return slot->second;
+}
+
+/// The nearest value of those that were searched at which the answer is another one.
+std::optional<double> ThresholdScan::nearest_other(const ThresholdInput& input,
+                                                   const Searched& searched) const {
+  std::optional<double> nearest;
+  for (const auto& [value, found] : searched) {
+    if (!found || !differs(found->best, true)) continue;
+    if (!nearest || std::fabs(value - input.current) < std::fabs(*nearest - input.current)) nearest = value;
+  }
+  return nearest;
+}
+
+/// The farthest value before `other` at which the answer was found to be the same.
+double ThresholdScan::last_same(const ThresholdInput& input, const Searched& searched, double other) const {
+  double last = input.current;
+  for (const auto& [value, found] : searched) {
+    const bool before = std::fabs(value - input.current) < std::fabs(other - input.current);
+    if (found && before && std::fabs(value - input.current) > std::fabs(last - input.current)) last = value;
+  }
+  return last;
+}
+
+/// A value in the widest stretch before `other` in which nothing was searched.
+std::optional<double> ThresholdScan::widest_gap(const ThresholdInput& input, const Searched& searched,
+                                                double other) const {
+  std::vector<double> ends{input.current, other};
+  for (const auto& one : searched)
+    if ((one.first - input.current) * (one.first - other) < 0) ends.push_back(one.first);
+  std::sort(ends.begin(), ends.end());
+  std::optional<double> widest;
+  double width = 1;
+  for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+    const auto middle = between(input, ends[i], ends[i + 1]);
+    if (!middle || ends[i + 1] / ends[i] <= width) continue;
+    width = ends[i + 1] / ends[i];
+    widest = middle;
+  }
+  return widest;
 }
 
 /// Counts of GPUs that fit may follow ones that do not: 4 divide what 7 do not. What is sought is the change
@@ -135,9 +249,13 @@ std::optional<Threshold> ThresholdScan::find_fitting(const ThresholdInput& input
   }
   Threshold threshold = this->threshold(input, sides, *change, close);
   // Values on the way to it that are no better than those beyond it.
+  Sentence passing;
   for (const double value : passed)
-    threshold.then += (value == passed.front() ? "; nor does anything on " : ", ") + format_count(value);
-  if (!passed.empty()) threshold.then += " " + input.unit;
+    passing << (value == passed.front() ? "; nor does anything on " : ", ")
+            << stated_count("passed", value, input.unit.c_str());
+  if (!passed.empty()) passing << " " + input.unit;
+  threshold.then += passing.words();
+  threshold.figures = passing.figures();
   return threshold;
 }
 
@@ -183,13 +301,8 @@ std::optional<ThresholdScan::Sides> ThresholdScan::narrowed(const ThresholdInput
     return differs(best_known(Estimator(*question)), true);
   };
   if (!changes(sides.other)) return std::nullopt;
-  while (std::max(sides.same, sides.other) / std::min(sides.same, sides.other) > kClose) {
-    double middle = whole(std::sqrt(sides.same * sides.other), input.step);
-    if (middle == sides.same || middle == sides.other)
-      middle = whole((sides.same + sides.other) / 2, input.step);
-    if (middle == sides.same || middle == sides.other) break;
-    (changes(middle) ? sides.other : sides.same) = middle;
-  }
+  while (const auto middle = between(input, sides.same, sides.other))
+    (changes(*middle) ? sides.other : sides.same) = *middle;
   return sides;
 }
 

@@ -8,6 +8,7 @@
 // of GPUs, which no plan is carried over to, are searched one by one. Not here: memory (threshold_hbm.h).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,14 @@ class ThresholdScan {
   struct Sides {
     double same = 0, other = 0;
   };
+  using Searched = std::map<double, std::optional<SearchResult>>;
+  std::optional<Threshold> find_whole(const ThresholdInput& input, bool up);
+  const std::optional<SearchResult>& at(const ThresholdInput& input, double value, Searched& searched);
+  std::optional<double> nearest_other(const ThresholdInput& input, const Searched& searched) const;
+  double last_same(const ThresholdInput& input, const Searched& searched, double other) const;
+  std::optional<double> next_value(const ThresholdInput& input, const Searched& searched, Sides sides,
+                                   bool up) const;
+  std::optional<double> widest_gap(const ThresholdInput& input, const Searched& searched, double other) const;
   std::optional<Threshold> find_layout(const ThresholdInput& input, bool up);
   std::optional<Threshold> find_fitting(const ThresholdInput& input, bool up);
   std::optional<Question> question_at(const ThresholdInput& input, double value) const;

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "reason/memory_answer.h"
+#include "reason/sentence.h"
 #include "reason/threshold_hbm.h"
 #include "reason/threshold_scan.h"
-#include "units/format.h"
 
 namespace shardplan {
 namespace {
@@ -26,9 +26,12 @@ void add_hbm_of_miss(const Estimator& estimator, const SearchResult& result, std
 void add_floor(const Estimator& estimator, std::vector<Threshold>& found) {
   const Floor floor = state_floor(estimator);
   if (floor.feasible) return;
-  found.push_back(
-      {"gpus", static_cast<double>(estimator.question().cluster.gpus), floor.min_gpus, "GPUs",
-       "state alone fits under full sharding; in whole nodes " + format_count(floor.min_gpus_whole_nodes)});
+  Sentence then("state alone fits under full sharding; in whole nodes ");
+  then << stated_count("whole_nodes", floor.min_gpus_whole_nodes, "GPUs");
+  Threshold threshold{"gpus", static_cast<double>(estimator.question().cluster.gpus), floor.min_gpus, "GPUs",
+                      then.words()};
+  threshold.figures = then.figures();
+  found.push_back(std::move(threshold));
 }
 
 void add_critical_batch(const Question& q, const SearchResult& result, std::vector<Threshold>& found) {
@@ -37,10 +40,14 @@ void add_critical_batch(const Question& q, const SearchResult& result, std::vect
   const Plan& p = result.best->plan;
   const double micro_step =
       static_cast<double>(p.dp) * p.micro_batch * static_cast<double>(q.workload.sequence);
-  found.push_back({"batch_tokens", micro_step * p.grad_accumulation, critical, "tokens",
-                   "the critical batch: beyond it more tokens a step buy less than their share; " +
-                       format_count(std::floor(critical / micro_step)) +
-                       " micro-batches of accumulation stay below it"});
+  const double most = std::floor(critical / micro_step);
+  Sentence then("the critical batch: beyond it more tokens a step buy less than their share; ");
+  then << stated_count("micro_batches", most)
+       << (most == 1 ? " micro-batch of accumulation stays" : " micro-batches of accumulation stay")
+       << " below it";
+  Threshold threshold{"batch_tokens", micro_step * p.grad_accumulation, critical, "tokens", then.words()};
+  threshold.figures = then.figures();
+  found.push_back(std::move(threshold));
 }
 
 /// One threshold that is searched for.

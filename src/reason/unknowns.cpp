@@ -1,5 +1,6 @@
 #include "reason/unknowns.h"
 
+#include "catalog/spread.h"
 #include "reason/sentence.h"
 
 namespace shardplan {
@@ -12,6 +13,7 @@ struct Case {
 };
 
 bool always(const Case&) { return true; }
+bool planned(const Case& c) { return c.plan != nullptr; }
 bool no_vocabulary(const Case& c) { return c.question.model.vocab == 0; }
 bool unread(const Case& c) { return c.plan != nullptr && !c.question.workload.data_loading; }
 bool many(const Case& c) { return c.plan != nullptr && c.plan->gpus() > 1; }
@@ -25,17 +27,27 @@ bool recomputes(const Case& c) { return c.plan != nullptr && c.plan->recompute !
 
 struct Magnitude {
   Sentence said;
-  std::string source;  // what it quotes of one
+  std::string source;  // of the figure
 };
+
+Magnitude nothing(const Case&) { return {Sentence("nothing that was measured gives its size"), ""}; }
+
+/// How far off its source says that a figure may be.
+void add_spread(const Source& source, Sentence& s) {
+  if (const auto spread = spread_of(source)) s << ", give or take " << stated_share("spread", spread->size);
+  if (const auto spread = spread_of(source); spread && spread->of_logarithm) s << " of it";
+}
+
 Magnitude fragmentation(const Case& c) {
   const Framework::Allocator& allocator = c.question.framework.allocator;
   const auto& slack = c.question.workload.expandable_segments ? allocator.expandable_slack : allocator.slack;
   Sentence s;
   s << "the reserved peak is taken as " << stated_share("slack", slack.value.raw())
-    << " above the allocated one (" << slack.source.note << "); the reserve keeps "
+    << " above the allocated one; the reserve keeps "
     << stated_share("reserve", c.question.cluster.reserve_share.value.raw()) << " of HBM for it";
-  return {s, slack.source.note};
+  return {s, label(slack.source)};
 }
+
 Magnitude measured_steps(const Case& c) {
   if (c.band == nullptr)
     return {Sentence("no measured run compares with this one, so no error band is claimed"), ""};
@@ -43,9 +55,36 @@ Magnitude measured_steps(const Case& c) {
   s << "of " << Stated{{"runs", static_cast<double>(c.band->rows), "runs"}, rows_text(*c.band)}
     << ", 8 in 10 took " << Stated{{"low", c.band->low_ratio, ""}, ratio_text(c.band->low_ratio)} << " to "
     << Stated{{"high", c.band->high_ratio, ""}, ratio_text(c.band->high_ratio)} << " times what it says";
-  return {s, ""};
+  return {s, "published runs, validation/training_time.csv"};
 }
-Magnitude nothing(const Case&) { return {}; }
+
+Magnitude spread_of_ranks(const Case& c) {
+  const auto& jitter = c.question.framework.timing.jitter;
+  if (jitter.value.raw() == 0) return nothing(c);
+  Sentence s("one rank's step is taken to spread by ");
+  s << stated_share("jitter", jitter.value) << " of itself";
+  add_spread(jitter.source, s);
+  return {s, label(jitter.source)};
+}
+
+Magnitude slowed_compute(const Case& c) {
+  const auto& contention = c.question.cluster.device.efficiency.contention;
+  if (contention.value.raw() == 0) return nothing(c);
+  Sentence s;
+  s << stated_share("contention", contention.value)
+    << " of what is hidden is taken to slow the compute beside it";
+  add_spread(contention.source, s);
+  return {s, label(contention.source)};
+}
+
+Magnitude fixed_time(const Case& c) {
+  const auto& fixed = c.question.framework.timing.step;
+  if (fixed.value <= seconds(0)) return nothing(c);
+  Sentence s;
+  s << stated("fixed", fixed.value) << " of a step are taken to be the host's";
+  add_spread(fixed.source, s);
+  return {s, label(fixed.source)};
+}
 
 struct Kind {
   const char* id;
@@ -74,7 +113,17 @@ constexpr std::array kKinds{
     Kind{"collective_algorithm", rings,
          "which algorithm and protocol the library takes for each message: rings are assumed throughout",
          nothing},
-    Kind{"stragglers", many, "slow GPUs, links and hosts: all are taken as equal", nothing},
+    Kind{"stragglers", many,
+         "slow GPUs, links and hosts: beyond the usual spread of ranks all are taken as equal",
+         spread_of_ranks},
+    Kind{"contention", many,
+         "how much collectives and the kernels beside them slow each other, and what else is on the links",
+         slowed_compute},
+    Kind{"host_stalls", planned, "pauses of the host: garbage collection, logging, checks between steps",
+         fixed_time},
+    Kind{"framework_version", planned,
+         "what another version of the framework does: its constants are of the versions that were measured",
+         nothing},
     Kind{"data_loading", unread, "how long reading a batch takes: it is taken to keep up (--data-loading)",
          nothing},
     Kind{"recompute_attention", recomputes,

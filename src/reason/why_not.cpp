@@ -31,8 +31,8 @@ std::string compared_words(const WhyNot& w, const Plan& other) {
   return w.what + " is slower" + (w.with ? " at its best: " : ": ") + c.statement;
 }
 
-void compare_with_best(const Estimator& estimator, const Plan& other, WhyNot& w) {
-  w.comparison = compare(estimator, w.best.best->plan, other);
+void compare_with_best(const Estimator& estimator, const Plan& other, const Evidence& evidence, WhyNot& w) {
+  w.comparison = compare(estimator, w.best.best->plan, other, evidence);
   const Comparison& c = *w.comparison;
   w.broken = c.b.broken;
   w.as_good = c.b.fits() && c.step_b <= c.step_a;
@@ -41,7 +41,7 @@ void compare_with_best(const Estimator& estimator, const Plan& other, WhyNot& w)
 }  // namespace
 
 WhyNot why_not(const Estimator& estimator, const FixedAxes& fixed, const FixedAxes& with,
-               const std::string& what, SearchWatch* watch) {
+               const std::string& what, SearchWatch* watch, const Evidence& evidence) {
   WhyNot w;
   w.what = what;
   w.illegal = why_illegal(estimator.question(), with);
@@ -50,7 +50,7 @@ WhyNot why_not(const Estimator& estimator, const FixedAxes& fixed, const FixedAx
   if (w.illegal || nothing_fits(estimator, fixed, w)) return w;
   w.with = fastest(estimator, with, std::nullopt, watch);
   if (w.with->best) {
-    compare_with_best(estimator, w.with->best->plan, w);
+    compare_with_best(estimator, w.with->best->plan, evidence, w);
     w.statement = compared_words(w, w.with->best->plan);
   } else {
     w.broken = binding_constraint(estimator, with, *w.with);
@@ -62,14 +62,14 @@ WhyNot why_not(const Estimator& estimator, const FixedAxes& fixed, const FixedAx
 }
 
 WhyNot why_not(const Estimator& estimator, const FixedAxes& fixed, const Plan& plan, const std::string& what,
-               SearchWatch* watch) {
+               SearchWatch* watch, const Evidence& evidence) {
   WhyNot w;
   w.what = what;
   w.illegal = estimator.space().violation(plan);
   if (w.illegal) w.statement = what + " is not legal: " + w.illegal->where;
   w.best = fastest(estimator, fixed, w.illegal ? std::nullopt : std::optional(plan), watch);
   if (w.illegal || nothing_fits(estimator, fixed, w)) return w;
-  compare_with_best(estimator, plan, w);
+  compare_with_best(estimator, plan, evidence, w);
   w.statement = w.broken ? what + " does not fit: " + w.broken->statement : compared_words(w, plan);
   w.statement += stopped_words(w);
   return w;

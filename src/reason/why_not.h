@@ -30,9 +30,9 @@ struct WhyNot {
 
 /// `with`: the axes of the kind beside those of the question.
 WhyNot why_not(const Estimator& estimator, const FixedAxes& fixed, const FixedAxes& with,
-               const std::string& what, SearchWatch* watch = nullptr);
+               const std::string& what, SearchWatch* watch = nullptr, const Evidence& evidence = {});
 /// Of one whole plan.
 WhyNot why_not(const Estimator& estimator, const FixedAxes& fixed, const Plan& plan, const std::string& what,
-               SearchWatch* watch = nullptr);
+               SearchWatch* watch = nullptr, const Evidence& evidence = {});
 
 }  // namespace shardplan

@@ -134,6 +134,12 @@ void add_comparison(const Comparison& c, const char* a, const char* b, Json& jso
   json[b] = side_json(c.b, c.step_b);
   json["per"] = c.per_sequence ? "sequence" : "step";
   json["difference_s"] = (c.step_b - c.step_a).raw();
+  json["told_apart"] = c.band ? Json(c.told_apart()) : Json(nullptr);
+  json["error_band"] = c.band ? Json{{"low_ratio", c.band->low_ratio},
+                                     {"high_ratio", c.band->high_ratio},
+                                     {"rows", c.band->rows},
+                                     {"share", kTimeBandShare}}
+                              : Json(nullptr);
   json["terms"] = Json::array();
   for (const TimeDifference& t : c.time) {
     json["terms"].push_back({{"name", name(t.term)},

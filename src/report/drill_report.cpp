@@ -106,7 +106,9 @@ std::string drill_solution_text(const Drill& drill, const std::vector<DrillSolut
     const DrillSolution& s = solutions[i];
     out += "\n" + s.id + ": " + drill.scenarios[i].title + "\n" + wrap(s.question, "  ", "  ") + "\n";
     out += wrap(s.findings.binding.kind + ". " + s.findings.binding.statement, "binding  ", "         ");
-    out += plan_line(s);
+    if (!(s.binds == s.asked)) out += "$ " + text(s.binds) + "\n";
+    out += plan_line(s) + "$ " + text(s.asked) + "\n";
+    if (s.findings.nothing_fits) out += "\n" + nothing_fits_lines(s.findings);
     for (const DrillTable& table : s.tables) out += table_text(table);
     out += finding_lines(s.findings);
   }
@@ -116,9 +118,13 @@ std::string drill_solution_text(const Drill& drill, const std::vector<DrillSolut
 Json drill_solution_json(const Drill& drill, const std::vector<DrillSolution>& solutions) {
   Json scenarios = Json::array();
   for (const DrillSolution& s : solutions) {
-    Json one{{"id", s.id}, {"question", s.question}, {"gpus", s.gpus}};
+    Json one{{"id", s.id},
+             {"question", s.question},
+             {"gpus", s.gpus},
+             {"commands", {{"binding_constraint", text(s.binds)}, {"findings", text(s.asked)}}}};
     one["plan"] = s.plan ? plan_json(*s.plan) : Json(nullptr);
     add_findings(s.findings, one);
+    one["nothing_fits"] = nothing_fits_json(s.findings.nothing_fits);
     one["tables"] = Json::array();
     for (const DrillTable& table : s.tables) one["tables"].push_back(table_json(table));
     scenarios.push_back(one);

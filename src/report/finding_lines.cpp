@@ -72,11 +72,14 @@ std::string finding_lines(const Answer& a) {
     lines.push_back(t.parameter + " from " + threshold_value(t.current, t.unit) + " to " +
                     threshold_value(t.threshold, t.unit) + ": " + t.then);
   }
+  for (const NotSought& n : a.not_sought) lines.push_back(n.parameter + " is not sought: " + n.reason);
   section("what would change the answer, each alone and the batch as it is", lines);
   section("not looked at to the end, as the search was stopped", a.not_looked_at);
   lines.clear();
-  for (const Unknown& u : a.unknowns)
-    lines.push_back(u.statement + (u.magnitude.empty() ? "" : " (" + u.magnitude + ")"));
+  for (const Unknown& u : a.unknowns) {
+    const std::string source = u.source.empty() ? "" : "; " + u.source;
+    lines.push_back(u.statement + (u.magnitude.empty() ? "" : " (" + u.magnitude + source + ")"));
+  }
   section("what the model does not know", lines);
   return text;
 }

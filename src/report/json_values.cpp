@@ -309,7 +309,8 @@ Json binding_json(const BindingConstraint& binding) {
 
 void add_findings(const Answer& a, Json& json) {
   json["binding_constraint"] = binding_json(a.binding);
-  for (const char* key : {"axes", "not_used", "failure_modes", "judged_by", "thresholds", "unknowns"})
+  for (const char* key :
+       {"axes", "not_used", "failure_modes", "judged_by", "thresholds", "thresholds_not_sought", "unknowns"})
     json[key] = Json::array();
   for (const AxisFinding& x : a.axes) json["axes"].push_back(axis_json(x));
   for (const UnusedAxis& x : a.not_used) {
@@ -337,9 +338,12 @@ void add_findings(const Answer& a, Json& json) {
                                   {"current", t.current},
                                   {"threshold", t.threshold},
                                   {"unit", t.unit},
-                                  {"then", t.then}});
+                                  {"then", t.then},
+                                  {"figures", figures_json(t.figures)}});
     if (t.same_until) json["thresholds"].back()["same_until"] = *t.same_until;
   }
+  for (const NotSought& n : a.not_sought)
+    json["thresholds_not_sought"].push_back({{"parameter", n.parameter}, {"reason", n.reason}});
   for (const Unknown& u : a.unknowns) {
     json["unknowns"].push_back({{"id", u.id},
                                 {"statement", u.statement},
