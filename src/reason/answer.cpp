@@ -104,7 +104,7 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
     if (stopped(watch)) a.not_looked_at.emplace_back("changes that make a plan fit");
   }
   add_thresholds(thresholds(estimator, fixed, a.result, watch), a);
-  a.not_sought = not_sought(q, a.result);
+  if (!stopped(watch)) a.not_sought = not_sought(q, a.result);
   a.unknowns =
       unknowns(q, a.result.best ? &a.result.best->plan : nullptr, a.step_band ? &*a.step_band : nullptr);
   return a;
