@@ -29,7 +29,8 @@ Result<nlohmann::ordered_json> parse_ordered_json(std::string_view text, std::st
 /// The whole file, or an error before anything beyond max_bytes is read. Only regular files.
 Result<std::string> read_text_file(const std::string& path, std::int64_t max_bytes = kJsonBytesMax);
 
-/// The name that a misspelt one most likely meant, letter case ignored, else the only one that starts so; or ""
+/// The name that a misspelt one most likely meant, letter case ignored, else the only one that starts so;
+/// or "".
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace shardplan

@@ -105,8 +105,7 @@ Answer answer(const Estimator& estimator, const FixedAxes& fixed, SearchResult r
   }
   add_thresholds(thresholds(estimator, fixed, a.result, watch), a);
   if (!stopped(watch)) a.not_sought = not_sought(q, a.result);
-  a.unknowns =
-      unknowns(q, a.result.best ? &a.result.best->plan : nullptr, a.step_band ? &*a.step_band : nullptr);
+  a.unknowns = unknowns(q, a.result.best ? &*a.result.best : nullptr, bands);
   return a;
 }
 

@@ -1,8 +1,6 @@
 // Drill 2, scenario D: serve 175 B parameters under 25 ms for each output token.
-#include "reason/bisect.h"
 #include "reason/drill_parallelism.h"
 #include "reason/drill_parts.h"
-#include "reason/sentence.h"
 #include "reason/serve_answer.h"
 #include "units/format.h"
 
@@ -127,62 +125,6 @@ DrillTable prefill_table(const Serving& s) {
   return table;
 }
 
-/// Bandwidth inside the node at which the byte part of the all-reduces would use up what the limit leaves.
-BytesPerSecond<> least_bandwidth(const Serving& s) {
-  const auto fits = [&](double bandwidth) {
-    Question q = s.question;
-    q.cluster.tiers.front().bandwidth.value = bytes_per_s(bandwidth);
-    return decode_cost<double>(q, {kNode, kBatch, kContext}).step() <= kTokenLimit;
-  };
-  const double now = s.question.cluster.tiers.front().bandwidth.value.raw();
-  return bytes_per_s(bisect(now / 1e4, now, fits).value_or(now));
-}
-
-AxisFinding tensor_axis(const Serving& s) {
-  const DecodeCost<>& c = s.node;
-  const Tier& inner = s.question.cluster.tiers.front();
-  Sentence why("divides the weights that each token reads: ");
-  why << stated("weights_per_gpu", c.weights_gpu) << " a GPU instead of " << stated("weights", c.weights);
-  why << ", " << stated("weight_read", c.weight_read) << " at "
-      << stated("memory_bandwidth", s.question.cluster.device.memory_bandwidth.value);
-  why << "; its messages of " << stated("message", c.message) << " need the "
-      << stated("latency", inner.latency.value) << " steps of a node";
-  AxisFinding axis{"tp", kNode, inner.name, least_bandwidth(s), inner.bandwidth.value, why.words()};
-  axis.figures = why.figures();
-  return axis;
-}
-
-AxisFinding replica_axis(const Serving& s) {
-  const Tier& outer = s.question.cluster.tiers.back();
-  Sentence why;
-  why << stated_count("replicas", kGpus / kNode) << " independent replicas of "
-      << stated_count("gpus_of_replica", kNode, "GPUs") << " GPUs, which exchange nothing";
-  AxisFinding axis{"dp", kGpus / kNode, outer.name, bytes_per_s(0), outer.bandwidth.value, why.words()};
-  axis.figures = why.figures();
-  return axis;
-}
-
-/// Why a replica has no more axes, in the engine's costs of this load.
-std::vector<UnusedAxis> unused(const Serving& s) {
-  const DecodeCost<>& c = s.node;
-  Sentence wider, stages, context;
-  wider << stated_count("gpus", 2 * kNode, "GPUs") << " GPUs read weights in "
-        << stated("weight_read", s.twice.weight_read) << ", and reduce for "
-        << stated("communication", s.twice.communication()) << ": the token takes "
-        << stated("token", s.twice.step()) << ", against " << stated("token_in_node", c.step())
-        << " on half of them";
-  stages << "stages work one after the other on a token: it reads weights for "
-         << stated("weight_read", c.weight_read) << " all the same";
-  context << "the context is " << stated("kv_per_gpu", c.kv_gpu) << " of cache a GPU beside "
-          << stated("weights_per_gpu", c.weights_gpu) << " of weights";
-  const auto finding = [](const char* axis, const Sentence& why) {
-    UnusedAxis found{axis, why.words()};
-    found.figures = why.figures();
-    return found;
-  };
-  return {finding("tp across nodes", wider), finding("pp", stages), finding("cp", context)};
-}
-
 }  // namespace
 
 DrillSolution solve_serving(const DrillReader& reader) {
@@ -193,9 +135,6 @@ DrillSolution solve_serving(const DrillReader& reader) {
   solution.asked = solution.binds = serve(kNode, kBatch);
   solution.plan = served.shown().plan;
   solution.findings = served.findings;
-  // Only what `serve` does not say itself.
-  if (solution.findings.axes.empty()) solution.findings.axes = {tensor_axis(s), replica_axis(s)};
-  if (solution.findings.not_used.empty()) solution.findings.not_used = unused(s);
   solution.tables = {weight_table(s), message_table(s), decode_table(s), prefill_table(s), across_table(s)};
   solution.given = given_figures(s.question.cluster);
   solution.given.push_back(row("limit of a token", kTokenLimit));

@@ -83,7 +83,12 @@ AxisFinding replica_axis(const ServeQuestion& q, const ServePlan& p) {
   s << stated("weights", p.cost.weights) << ", and decodes " << stated_count("batch", q.batch)
     << (q.batch == 1 ? " sequence" : " sequences") << "; together they make "
     << stated("output", p.cost.throughput * static_cast<double>(p.plan.dp));
-  AxisFinding found{"dp", p.plan.dp, q.question.cluster.tiers.back().name, {}, {}, s.words()};
+  const Cluster& cluster = q.question.cluster;
+  const std::size_t outermost = cluster.tiers.size() - 1;
+  AxisFinding found{
+      "dp",     p.plan.dp, cluster.tiers[outermost].name, bytes_per_s(0), tier_bandwidth(cluster, outermost),
+      s.words()};
+  found.required_for = "hidden";
   found.figures = s.figures();
   return found;
 }

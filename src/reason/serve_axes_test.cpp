@@ -112,7 +112,7 @@ TEST(ServeAxes, ReplicasExchangeNothing) {
   const Served served(loads().front());
   const AxisFinding& x = *served.axis("dp");
   EXPECT_EQ(x.degree, 8);
-  EXPECT_FALSE(x.required_bandwidth);
+  EXPECT_EQ(x.required_bandwidth, bytes_per_s(0));
   EXPECT_TRUE(x.links.empty());
   EXPECT_THAT(x.reason, HasSubstr("replicas exchange nothing"));
 }

@@ -8,22 +8,22 @@ namespace {
 
 struct Case {
   const Question& question;
-  const Plan* plan;
-  const ErrorBand* band;
+  const Estimate* best;
+  const AnswerBands& bands;
 };
 
 bool always(const Case&) { return true; }
-bool planned(const Case& c) { return c.plan != nullptr; }
+bool planned(const Case& c) { return c.best != nullptr; }
 bool no_vocabulary(const Case& c) { return c.question.model.vocab == 0; }
-bool unread(const Case& c) { return c.plan != nullptr && !c.question.workload.data_loading; }
-bool many(const Case& c) { return c.plan != nullptr && c.plan->gpus() > 1; }
+bool unread(const Case& c) { return c.best != nullptr && !c.question.workload.data_loading; }
+bool many(const Case& c) { return c.best != nullptr && c.best->plan.gpus() > 1; }
 bool torus(const Case& c) { return many(c) && c.question.cluster.torus; }
 bool rings(const Case& c) { return many(c) && !c.question.cluster.collectives && !torus(c); }
 bool library(const Case& c) { return many(c) && c.question.cluster.collectives; }
 bool experts(const Case& c) {
-  return c.plan != nullptr && c.plan->ep > 1 && c.question.workload.expert_load == 1;
+  return c.best != nullptr && c.best->plan.ep > 1 && c.question.workload.expert_load == 1;
 }
-bool recomputes(const Case& c) { return c.plan != nullptr && c.plan->recompute != Recompute::kNone; }
+bool recomputes(const Case& c) { return c.best != nullptr && c.best->plan.recompute != Recompute::kNone; }
 
 struct Magnitude {
   Sentence said;
@@ -48,14 +48,32 @@ Magnitude fragmentation(const Case& c) {
   return {s, label(slack.source)};
 }
 
-Magnitude measured_steps(const Case& c) {
-  if (c.band == nullptr)
-    return {Sentence("no measured run compares with this one, so no error band is claimed"), ""};
+/// What measured runs took or held of what is said of them.
+Magnitude measured(const std::optional<ErrorBand>& band, const char* did, const char* rows) {
+  if (!band) return {Sentence("no measured run compares with this one, so no error band is claimed"), ""};
   Sentence s;
-  s << "of " << Stated{{"runs", static_cast<double>(c.band->rows), "runs"}, rows_text(*c.band)}
-    << ", 8 in 10 took " << Stated{{"low", c.band->low_ratio, ""}, ratio_text(c.band->low_ratio)} << " to "
-    << Stated{{"high", c.band->high_ratio, ""}, ratio_text(c.band->high_ratio)} << " times what it says";
-  return {s, "published runs, validation/training_time.csv"};
+  s << "of " << Stated{{"runs", static_cast<double>(band->rows), "runs"}, rows_text(*band)}
+    << std::string(", 8 in 10 ") + did + " "
+    << Stated{{"low", band->low_ratio, ""}, ratio_text(band->low_ratio)} << " to "
+    << Stated{{"high", band->high_ratio, ""}, ratio_text(band->high_ratio)} << " times what it says";
+  return {s, rows};
+}
+
+Magnitude measured_steps(const Case& c) {
+  return measured(c.bands.step, "took", "published runs, validation/training_time.csv");
+}
+
+Magnitude measured_peaks(const Case& c) {
+  return measured(c.bands.memory, "held", "published peaks, validation/training_memory.csv");
+}
+
+/// What comes back at once of a layer that is run again, and is gone before the next.
+Magnitude transient_peak(const Case& c) {
+  const Bytes<> transient = c.best->memory[MemoryTerm::kTransient], total = c.best->memory.total();
+  Sentence s("it is part of the ");
+  s << stated("transient", transient) << " of working buffers, "
+    << stated_share("of_total", transient / total) << " of what the fullest stage holds";
+  return {s, ""};
 }
 
 Magnitude spread_of_ranks(const Case& c) {
@@ -98,6 +116,13 @@ constexpr std::array kKinds{
         "time_model", always,
         "how far the step time is from a measured one: its constants were fitted on published runs, of other code than yours",
         measured_steps},
+    Kind{"memory_model", planned,
+         "how far the memory is from a measured peak: what a framework frees late, its account does not see",
+         measured_peaks},
+    Kind{
+        "recompute_peak", recomputes,
+        "how much is there at once while a layer is run again: in which order its kernels free what they used",
+        transient_peak},
     Kind{"fragmentation", always, "what the allocator loses between its blocks", fragmentation},
     Kind{"logits", no_vocabulary,
          "the logits and their loss: the shape was given without a vocabulary, so they are left out",
@@ -135,8 +160,8 @@ constexpr std::array kKinds{
 
 }  // namespace
 
-std::vector<Unknown> unknowns(const Question& question, const Plan* plan, const ErrorBand* band) {
-  const Case c{question, plan, band};
+std::vector<Unknown> unknowns(const Question& question, const Estimate* best, const AnswerBands& bands) {
+  const Case c{question, best, bands};
   std::vector<Unknown> found;
   for (const Kind& kind : kKinds) {
     if (!kind.applies(c)) continue;

@@ -1,6 +1,6 @@
 // What the model does not know about an answer, with a magnitude where published data gives one.
 //
-//   unknowns(question, plan, band)   // {"fragmentation", "...", "1.03 to 1.07 times the allocated memory
+//   unknowns(question, best, bands)   // {"fragmentation", "...", "1.03 to 1.07 times the allocated memory
 //   ..."}
 //
 // Not here: risks that the model does see (failure_modes.h).
@@ -12,7 +12,7 @@
 
 namespace shardplan {
 
-/// `plan` = the best one, or none when nothing fits; `band` = of its step, or none.
-std::vector<Unknown> unknowns(const Question& question, const Plan* plan, const ErrorBand* band);
+/// `best` = of the best plan, or none when nothing fits.
+std::vector<Unknown> unknowns(const Question& question, const Estimate* best, const AnswerBands& bands);
 
 }  // namespace shardplan
