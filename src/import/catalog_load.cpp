@@ -518,8 +518,8 @@ void read_reliability(const JsonNode& root, Catalog& catalog) {
 }
 
 void read_risk(const JsonNode& root, Catalog& catalog) {
-  std::vector<const char*> ids;
-  for (const RiskFigure& f : kRiskFigures) ids.push_back(f.id);
+  std::vector<const char*> ids(kRiskFigures.size());
+  std::transform(kRiskFigures.begin(), kRiskFigures.end(), ids.begin(), [](auto& f) { return f.id; });
   root.allow_only(ids);
   for (const RiskFigure& f : kRiskFigures)
     catalog.risk.*f.figure = read_positive<Ratio<>>(root.at(f.id), catalog.sources);

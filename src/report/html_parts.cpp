@@ -1,5 +1,7 @@
 #include "report/html_parts.h"
 
+#include <algorithm>
+
 #include "report/html_style.h"
 #include "units/format.h"
 
@@ -112,12 +114,18 @@ const char* HtmlTable::cell_class(std::size_t column) const {
   }
 }
 
+bool HtmlTable::of_words() const {
+  constexpr std::ptrdiff_t kManyColumns = 3;  // of words, which side by side have no room on a phone
+  return std::count(alignment_.begin(), alignment_.end(), 'w') >= kManyColumns;
+}
+
 Markup HtmlTable::cells(const std::vector<Markup>& cells) const {
   Markup row;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     Attributes attributes;
     if (*cell_class(i) != '\0') attributes.emplace_back("class", cell_class(i));
     if (i == 0) attributes.emplace_back("scope", "row");
+    if (of_words() && i < head_.size()) attributes.emplace_back("data-head", head_[i]);
     row += element(i == 0 ? "th" : "td", attributes, cells[i]);
   }
   return element("tr", row) + Markup::verbatim("\n");
@@ -140,7 +148,7 @@ Markup HtmlTable::markup() const {
   if (!foot_.empty()) table += element("tfoot", foot_);
   // Wide ones scroll by themselves; who has no pointer reaches them by the keyboard.
   return element("div.scroll", {{"role", "region"}, {"aria-label", caption_}, {"tabindex", "0"}},
-                 element("table", table)) +
+                 element(of_words() ? "table.stacked" : "table", table)) +
          Markup::verbatim("\n");
 }
 

@@ -78,6 +78,8 @@ class HtmlTable {
  private:
   Markup cells(const std::vector<Markup>& cells) const;
   const char* cell_class(std::size_t column) const;
+  /// Its cells stand below each other on a narrow page.
+  bool of_words() const;
 
   std::string caption_, alignment_;
   std::vector<std::string> head_;

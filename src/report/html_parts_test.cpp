@@ -51,6 +51,14 @@ TEST(HtmlParts, ATableHeadsItsRowsAndColumns) {
   EXPECT_THAT(html, HasSubstr("<tfoot><tr><th scope=\"row\">step</th>"));
 }
 
+TEST(HtmlParts, CellsOfManyColumnsOfWordsSayWhatTheyAreOf) {
+  HtmlTable table("risks", "www", {"risk", "symptom", "watch"});
+  table.row({"a", "b", "c"});
+  const std::string html = table.markup().html();
+  EXPECT_THAT(html, HasSubstr("<table class=\"stacked\">"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"words\" data-head=\"symptom\">b</td>"));
+}
+
 TEST(HtmlParts, SectionsWithoutContentAreNeitherShownNorLinked) {
   const std::vector<Section> all{{"First", "first", "here"}, {"Second", "second", {}}};
   EXPECT_THAT(sections(all).html(), Not(HasSubstr("Second")));
