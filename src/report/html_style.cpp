@@ -138,7 +138,7 @@ details { margin: 0.5rem 0; } summary { cursor: pointer; color: var(--accent); }
   .bar-row { grid-template-columns: 4.6rem 1fr 4.4rem; gap: 0.4rem; font-size: 0.8125rem; }
   th, td { padding-right: 0.5rem; } td .bar { min-width: 3rem; } .words { min-width: 5.5rem; }
   .tier { padding: 0.5rem; }
-  .stacked, .stacked tbody, .stacked tr, .stacked th, .stacked td { display: block; }
+  .stacked, .stacked caption, .stacked tbody, .stacked tr, .stacked th, .stacked td { display: block; }
   .stacked thead, .stacked td:empty { display: none; }
   .stacked tr { border-top: 1px solid var(--line); padding: 0.4rem 0; }
   .stacked th, .stacked td { border: 0; padding: 0.15rem 0; }
