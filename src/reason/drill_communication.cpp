@@ -142,21 +142,19 @@ DrillSolution solve_beside_step(const Budget& b, const Role& role, const std::st
   needs << stated_need("required", *way.required) << " on; there are "
         << stated("bandwidth", b.tier().bandwidth.value);
   s.findings.axes = {axis_finding(b, role, needs)};
-  Sentence accepted(role.words), then;
+  Sentence accepted(role.words);
   if (exposed) {
     accepted << " shows " << stated("exposed", *way.exposed) << " of itself in every step of "
              << stated("step", b.question.step->value + *way.exposed);
-    then << "it hides";
   } else {
     accepted << " hides as long as it has " << stated_need("required", *way.required) << " of the "
              << stated("bandwidth", b.tier().bandwidth.value) << " that there are";
-    then << "it is felt";
   }
   s.findings.failure_modes = {failure_mode(
       exposed ? "exposed_reduction" : "reduction_margin", accepted,
       "all GPUs wait together at the end of each backward pass",
       "bus bandwidth of the reduction, beside the time from the last backward kernel to the optimizer",
-      {exposed ? "above" : "below", stated_need("required", *way.required), then})};
+      {"below", stated_need("required", *way.required), Sentence("it is felt")})};
   s.findings.thresholds = {hiding_threshold(b, exposed)};
   Sentence sharded("sharding moves the same ");
   sharded << stated("message", b.cost.size) << " in two halves, of which " << stated("exposed", *way.exposed)

@@ -38,7 +38,8 @@ bool exposed_now(const AxisFinding& x) {
 }
 bool reduction_near_window(const Case& c) {
   const AxisFinding* x = reduction(c);
-  if (x == nullptr || x->required_for != "hidden") return false;
+  // Inside one node there is no network to fall behind.
+  if (x == nullptr || x->required_for != "hidden" || c.tier(x->spans) == 0) return false;
   return !x->required_bandwidth ||
          *x->required_bandwidth * c.risk().network_margin.value > *x->available_bandwidth;
 }
@@ -55,7 +56,7 @@ Sentence reduction_said(const Case& c) {
     << stated("has", *x.available_bandwidth) << " of tier " + x.tier + " to hide: ";
   if (exposed_now(x)) return s << "it is exposed already, and grows with every loss of bandwidth";
   return s << "less than " << stated_risk(c.risk(), &RiskFigures::network_margin)
-           << " times what it needs is there, and a network that falls below it shows up in every step";
+           << " times what it needs is there, and a link that falls below it shows up in every step";
 }
 Arrival reduction_arrives(const Case& c) {
   const AxisFinding& x = *reduction(c);

@@ -15,6 +15,12 @@
 namespace shardplan {
 namespace {
 
+/// What is typed as it is printed has to be enough: no less than the hundredth of a GiB above.
+Stated enough(const char* id, Bytes<> needed) {
+  const Bytes<> printed = gibibytes(0.01);
+  return stated(id, std::ceil((needed / printed).raw()) * printed);
+}
+
 /// GPU counts that are tried one step after the other, then by factors, as far as is looked.
 constexpr int kStepsTried = 6;
 constexpr std::array kGpuFactors{1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0};
@@ -61,6 +67,8 @@ class FittingChanges {
   std::optional<FittingChange> offload() const;
   std::optional<FittingChange> freed(const ToldLimit& told) const;
   std::optional<FittingChange> trained(const TrainingVariant& variant) const;
+  /// With the first optimizer that keeps little enough, nearest to the variant's own.
+  std::optional<FittingChange> other_optimizer(TrainingVariant variant) const;
 
  private:
   std::optional<Estimate> best(const AskedPlan& asked) const { return best_of(asked, watch_); }
@@ -115,7 +123,7 @@ std::optional<FittingChange> FittingChanges::hbm() const {
   const auto found = best(other);
   if (!found) return std::nullopt;
   Sentence what("HBM of a GPU from "), price;
-  what << stated("hbm", now) << " to " << stated("hbm_needed", then);
+  what << stated("hbm", now) << " to " << enough("hbm_needed", then);
   price << stated("hbm_more", then - now) << " more on each, " << stated("hbm_times", then / now)
         << " times as much";
   FittingChange one = change("hbm", other, *found, what, price);
@@ -229,7 +237,7 @@ std::optional<FittingChange> FittingChanges::host_memory() const {
   const auto found = best(other);
   if (!found) return std::nullopt;
   Sentence what("memory of a node's host from "), price;
-  what << stated("host", now) << " to " << stated("host_needed", miss->need);
+  what << stated("host", now) << " to " << enough("host_needed", miss->need);
   price << stated("host_more", miss->need - now) << " more on each, ";
   price << stated("host_times", miss->need / now) << " times as much";
   FittingChange one = change("host_memory", other, *found, what, price);
@@ -247,7 +255,7 @@ std::optional<FittingChange> FittingChanges::offload() const {
     const auto found = best(other);
     if (!found) continue;
     Sentence price;
-    price << stated("host_needed", Estimator(other.question).host_need(found->plan));
+    price << enough("host_needed", Estimator(other.question).host_need(found->plan));
     price << " of the memory of each node's host";
     return change("offload", other, *found, Sentence("offload " + offload_names(kept)), price);
   }
@@ -274,6 +282,16 @@ std::optional<FittingChange> FittingChanges::trained(const TrainingVariant& vari
       change(variant.id, other, *found, Sentence(variant.change), Sentence("other numbers come out"));
   one.changes_training = true;
   return one;
+}
+
+std::optional<FittingChange> FittingChanges::other_optimizer(TrainingVariant variant) const {
+  for (const Optimizer optimizer : {Optimizer::kAdamW8bit, Optimizer::kAdamWBf16, Optimizer::kAdafactor}) {
+    variant.question.workload.optimizer = optimizer;
+    variant.change =
+        std::string("optimizer ") + name(question_.workload.optimizer) + " to " + name(optimizer);
+    if (auto one = trained(variant)) return one;
+  }
+  return std::nullopt;
 }
 
 /// Those of the machine and the workload.
@@ -333,14 +351,17 @@ void add_ways(const std::shared_ptr<FittingChanges>& scan, const FixedAxes& fixe
                    [scan] { return scan->offload(); },
                    {}});
   for (const TrainingVariant& variant : training_variants(q)) {
-    const std::string now =
-        variant.id == std::string("optimizer")   ? std::string("optimizer ") + name(q.workload.optimizer)
-        : variant.id == std::string("precision") ? std::string("precision ") + name(q.workload.recipe)
-                                                 : "all parameters are trained";
+    const bool optimizer = variant.id == std::string("optimizer");
+    const std::string now = optimizer ? std::string("optimizer ") + name(q.workload.optimizer)
+                            : variant.id == std::string("precision")
+                                ? std::string("precision ") + name(q.workload.recipe)
+                                : "all parameters are trained";
     all.push_back({{variant.id, now, 0, ""},
                    ChangeCost::kTraining,
                    true,
-                   [scan, variant] { return scan->trained(variant); },
+                   [scan, variant, optimizer] {
+                     return optimizer ? scan->other_optimizer(variant) : scan->trained(variant);
+                   },
                    {}});
   }
 }
