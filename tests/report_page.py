@@ -153,6 +153,9 @@ def check_pages(program, folder, found):
         check_whole(root, name, found)
         check_numbers(root, answer, name, found)
         check_headline(root, name, found)
+        words = " ".join(text_of(root).split())
+        for left in answer["thresholds_not_sought"]:
+            found.check(f'{left["parameter"]} is not sought' in words, f'{name}: nothing says that {left["parameter"]} is not sought')
 
 
 def check_hostile(program, folder, found):

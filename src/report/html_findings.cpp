@@ -143,13 +143,16 @@ Section failure_section(const std::vector<FailureMode>& modes, const std::vector
   return {"Failure modes accepted", "failures", table.markup() + figures.markup()};
 }
 
-Section threshold_section(const std::vector<Threshold>& thresholds) {
+Section threshold_section(const std::vector<Threshold>& thresholds,
+                          const std::vector<NotSought>& not_sought) {
   HtmlTable table("Each alone and the batch as it is, nearest first", "lrrw", {"input", "now", "at", "then"});
   for (const Threshold& t : thresholds) {
     table.row({t.parameter, threshold_value(t.current, t.unit), threshold_value(t.threshold, t.unit),
                breakable(t.then)});
   }
-  return {"What would change the answer", "thresholds", table.markup()};
+  Markup others;
+  for (const NotSought& n : not_sought) others += paragraph(n.parameter + " is not sought: " + n.reason);
+  return {"What would change the answer", "thresholds", table.markup() + others};
 }
 
 Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step) {

@@ -18,7 +18,7 @@ Section axes_section(const Cluster& cluster, const std::vector<AxisFinding>& axe
                      const std::vector<UnusedAxis>& not_used);
 /// With what they are judged by.
 Section failure_section(const std::vector<FailureMode>& modes, const std::vector<JudgedBy>& judged_by);
-Section threshold_section(const std::vector<Threshold>& thresholds);
+Section threshold_section(const std::vector<Threshold>& thresholds, const std::vector<NotSought>& not_sought);
 /// The tornado: what each input does to the step, the largest first.
 Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step);
 Section unknown_section(const std::vector<Unknown>& unknowns, const std::vector<NearRun>& nearest);

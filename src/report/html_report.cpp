@@ -49,7 +49,7 @@ class PlanPage {
                                    alternatives(),
                                    front(),
                                    failure_section(a_.failure_modes, a_.judged_by),
-                                   threshold_section(a_.thresholds),
+                                   threshold_section(a_.thresholds, a_.not_sought),
                                    found() ? sensitivity_section(a_.sensitivity, best().step) : Section{},
                                    unknown_section(a_.unknowns, a_.nearest),
                                    source_section(q_, &q_.framework),

@@ -72,7 +72,7 @@ class ServePage {
                                    axes_section(q_.cluster, f.axes, f.not_used),
                                    degrees(),
                                    failure_section(f.failure_modes, f.judged_by),
-                                   threshold_section(f.thresholds),
+                                   threshold_section(f.thresholds, f.not_sought),
                                    unknown_section(f.unknowns, {}),
                                    source_section(q_, nullptr),
                                    cards_.section()};
