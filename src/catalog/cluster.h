@@ -34,7 +34,9 @@ struct Cluster {
   Source source;  // of the sizes, where a catalog entry or a file gives them
   Device device;
   std::int64_t gpus = 0;
-  std::vector<Tier> tiers;         // at least one; the last one's size is >= gpus
+  std::vector<Tier> tiers;  // at least one; the last one's size is >= gpus
+  /// What would join more GPUs than there are, the innermost first; nothing where that is not known.
+  std::vector<Tier> beyond;
   Sourced<Bytes<>> reserve_fixed;  // context and communication buffers
   Sourced<Ratio<>> reserve_share;  // of HBM: fragmentation
   /// Of a node's host, what offloading may fill; none = not told, and a need is stated unchecked.
@@ -54,6 +56,14 @@ struct Cluster {
 
 /// Index of the innermost tier whose size holds `span` consecutive GPUs.
 std::size_t tier_of(const Cluster& cluster, std::int64_t span);
+
+/// Keeps the tiers that some group of ranks can need, the others are beyond; the outermost one, where it has
+/// no size, is as large as the GPUs are many. Not its shape: fit_torus.
+void fit_tiers(Cluster& cluster);
+
+/// Another number of the same GPUs, joined by what is beyond the tiers there are; where nothing is known of
+/// that, or it is not large enough, the outermost tier grows.
+void set_gpus(Cluster& cluster, std::int64_t gpus);
 
 /// Gives the innermost tier its shape, where it is a torus: the told one if it still has as many chips, else
 /// the most cubic. To be called whenever `gpus` or the tiers have changed.

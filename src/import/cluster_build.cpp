@@ -101,15 +101,6 @@ void set_assumed_reserve(Cluster& cluster) {
                             " of HBM");
 }
 
-void fit_tiers(Cluster& cluster) {
-  for (std::size_t i = 0; i < cluster.tiers.size(); ++i) {
-    Tier& tier = cluster.tiers[i];
-    const bool last = i + 1 == cluster.tiers.size();
-    if (last && tier.size == 0) tier.size = cluster.gpus;
-    if (tier.size >= cluster.gpus) cluster.tiers.resize(i + 1);
-  }
-}
-
 Result<Cluster> preset_cluster(const Catalog& catalog, const ClusterPreset& preset,
                                std::optional<std::int64_t> gpus) {
   const Result<const Device*> device = find_device(catalog, preset.device, "cluster " + preset.name);
@@ -158,16 +149,16 @@ Result<Cluster> usual_cluster(const Catalog& catalog, const Device& device, std:
   cluster.gpus = gpus;
   std::string chosen = add_inner_tiers(catalog, node, cluster);
   cluster.collectives = collective_system(catalog, device, cluster.tiers.size());
-  if (gpus > cluster.tiers.back().size) {
-    if (device.usual_fabric.empty()) {
-      return Error{"missing_flag", device.name + " has no usual fabric between nodes", "--gpus",
-                   "at most " + number_text(cluster.tiers.back().size) + " GPUs, or --cluster FILE", ""};
-    }
+  const bool several = gpus > cluster.tiers.back().size;
+  if (!device.usual_fabric.empty()) {
     const Result<const Fabric*> fabric =
         find_fabric(catalog, device.usual_fabric, "usual fabric of " + device.name);
     if (!fabric) return fabric.error();
     cluster.tiers.push_back(fabric_tier("network", 0, **fabric));
-    chosen += (chosen.empty() ? "its usual fabric " : " and fabric ") + device.usual_fabric;
+    if (several) chosen += (chosen.empty() ? "its usual fabric " : " and fabric ") + device.usual_fabric;
+  } else if (several) {
+    return Error{"missing_flag", device.name + " has no usual fabric between nodes", "--gpus",
+                 "at most " + number_text(cluster.tiers.back().size) + " GPUs, or --cluster FILE", ""};
   }
   fit_tiers(cluster);
   fit_torus(cluster);

@@ -24,8 +24,6 @@ Tier scale_up_tier(const std::string& name, std::int64_t size, const Device& dev
 Tier fabric_tier(const std::string& name, std::int64_t size, const Fabric& fabric);
 /// 2 GiB and 4 % of HBM, until someone says otherwise.
 void set_assumed_reserve(Cluster& cluster);
-/// Drops the tiers that no group of ranks can need, and gives the outermost one a size.
-void fit_tiers(Cluster& cluster);
 
 /// `gpus` replaces the preset's own number.
 Result<Cluster> preset_cluster(const Catalog& catalog, const ClusterPreset& preset,

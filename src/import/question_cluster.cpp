@@ -167,17 +167,17 @@ void override_tiers(FlagReader& flags, Cluster& cluster, std::vector<std::string
     override_inner_latency(*v, cluster, notes);
   const auto bandwidth = flags.gigabytes_per_s_of(&Spec::bw_inter, kBandwidthLimits);
   const auto latency = flags.microseconds_of(&Spec::latency_inter, kLatencyLimits);
-  if (cluster.tiers.size() < 2) {
-    if (bandwidth || latency)
-      notes.emplace_back("all GPUs are in one node: --bw-inter and --latency-inter change nothing");
-    return;
-  }
-  if ((bandwidth || latency) && cluster.tiers.size() > 2)
+  if (!bandwidth && !latency) return;
+  const auto take = [&](Tier& tier) {
+    if (bandwidth) tier.bandwidth = {*bandwidth, user_source("--bw-inter")};
+    if (latency) tier.latency = {*latency, user_source("--latency-inter")};
+  };
+  std::for_each(cluster.tiers.begin() + 1, cluster.tiers.end(), take);
+  std::for_each(cluster.beyond.begin(), cluster.beyond.end(), take);
+  if (cluster.tiers.size() < 2)
+    notes.emplace_back("all GPUs are in one node: --bw-inter and --latency-inter change nothing");
+  if (cluster.tiers.size() > 2)
     notes.emplace_back("--bw-inter and --latency-inter hold for every tier beyond the innermost");
-  for (std::size_t i = 1; i < cluster.tiers.size(); ++i) {
-    if (bandwidth) cluster.tiers[i].bandwidth = {*bandwidth, user_source("--bw-inter")};
-    if (latency) cluster.tiers[i].latency = {*latency, user_source("--latency-inter")};
-  }
 }
 
 void override_reliability(FlagReader& flags, Cluster& cluster) {

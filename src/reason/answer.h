@@ -130,7 +130,7 @@ struct Threshold {
   std::string unit;
   std::string then;
   /// The value just before it, at which a search has found that the answer is still the same; nothing where
-  /// the threshold is exact, or no plan is legal there.
+  /// no plan is legal there, or no search was needed.
   std::optional<double> same_until = std::nullopt;
   std::vector<StatedFigure> figures = {};  // of `then`
 };

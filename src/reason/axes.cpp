@@ -148,7 +148,7 @@ std::size_t pacing(std::span<const AxisLink> links, std::size_t paced_by) {
   for (std::size_t i = 0; i < links.size(); ++i)
     if (links[i].tier <= paced_by) main = i;
   for (std::size_t i = 0; i < links.size(); ++i)
-    if (!links[main].required && links[i].required) main = i;
+    if (links[i].turns_at() < links[main].turns_at()) main = i;
   return main;
 }
 

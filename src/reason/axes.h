@@ -40,7 +40,8 @@ const AxisFinding* gradient_reduction(std::span<const AxisFinding> findings);
 
 // Parts of a finding, shared with those of serving (serve_axes.cpp).
 class Sentence;
-/// The link that a collective waits for or, where no bandwidth of it is enough, one of which some is.
+/// The link whose bandwidth is nearest to what is needed of it: there it turns first. Where no bandwidth of
+/// any is enough, the one that the collective waits for.
 std::size_t pacing(std::span<const AxisLink> links, std::size_t paced_by);
 /// The bandwidths of the links beside the main one, and what no bandwidth does.
 void add_links(const Cluster& cluster, std::span<const AxisLink> links, const AxisLink& main, Sentence& s);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -197,6 +198,15 @@ TEST(AxisFindings, GradientsAreReducedOverTheRanksOfASequenceWithoutReplicasToo)
   const Ratio<> contention = planned.question.cluster.device.efficiency.contention.value;
   EXPECT_FALSE(hidden(*x, timed_with(planned, tier, *x->required_bandwidth * 0.98), contention));
   EXPECT_TRUE(hidden(*x, timed_with(planned, tier, *x->required_bandwidth * 1.02), contention));
+}
+
+TEST(AxisFindings, NameTheTierWhereHidingTurnsFirst) {
+  const AxisLink wide{0, gigabytes_per_s(360), gigabytes_per_s(156)},
+      narrow{1, gigabytes_per_s(45.75), gigabytes_per_s(22.35)}, never{0, gigabytes_per_s(360), std::nullopt},
+      lacking{1, gigabytes_per_s(45.75), gigabytes_per_s(68.9)};
+  EXPECT_EQ(pacing(std::array{wide, narrow}, 0), 1U) << "360 / 156 is more than 45.75 / 22.35";
+  EXPECT_EQ(pacing(std::array{never, lacking}, 0), 1U) << "no bandwidth of the other is enough";
+  EXPECT_EQ(pacing(std::array{never}, 0), 0U);
 }
 
 TEST(UnusedAxes, WithoutZeroWhatItWouldHaveCost) {

@@ -1,6 +1,7 @@
 #include "reason/axis_links.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "estimate/tier_bandwidth.h"
 #include "reason/bisect.h"
@@ -13,6 +14,12 @@ namespace {
 constexpr double kRounding = 1e-9;
 
 }  // namespace
+
+double AxisLink::turns_at() const {
+  if (!required) return std::numeric_limits<double>::infinity();
+  const double factor = (*required / available).raw();
+  return std::max(factor, 1 / factor);
+}
 
 Axis axis_of(AxisTraffic traffic) {
   switch (traffic) {

@@ -40,6 +40,8 @@ struct AxisLink {
   std::size_t tier = 0;
   BytesPerSecond<> available;                // per GPU and direction, oversubscription applied
   std::optional<BytesPerSecond<>> required;  // nothing: no bandwidth of this tier is enough
+  /// By which factor, up or down, it has to change before it no longer hides or hides.
+  double turns_at() const;
 };
 
 /// Of each tier that has a part in what the traffic takes, the innermost first.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -11,15 +10,10 @@
 #include "reason/sentence.h"
 #include "reason/smallest_cluster.h"
 #include "reason/threshold_hbm.h"
+#include "units/format.h"
 
 namespace shardplan {
 namespace {
-
-/// What is typed as it is printed has to be enough: no less than the hundredth of a GiB above.
-Stated enough(const char* id, Bytes<> needed) {
-  const Bytes<> printed = gibibytes(0.01);
-  return stated(id, std::ceil((needed / printed).raw()) * printed);
-}
 
 /// GPU counts that are tried one step after the other, then by factors, as far as is looked.
 constexpr int kStepsTried = 6;
@@ -29,18 +23,11 @@ constexpr std::int64_t kManyTimes = 8;
 /// A sequence that fits is sought to this part of a power of two of what was asked.
 constexpr std::int64_t kSequenceParts = 8;
 constexpr std::int64_t kSequenceLeast = 128;
-/// Rounding must not take away what a plan needs to the byte.
-constexpr double kJustMore = 1 + 1e-12;
 constexpr double kAnyMemory = 1e18;
 
-/// Replicas take what the other axes leave. Where nobody said what would connect two nodes, the one node
-/// grows.
-void set_gpus(AskedPlan& asked, std::int64_t gpus) {
-  Cluster& cluster = asked.question.cluster;
-  Tier& outer = cluster.tiers.back();
-  cluster.gpus = gpus;
-  outer.size = std::max(outer.size, gpus);
-  fit_torus(cluster);
+/// Replicas take what the other axes leave.
+void ask_on(AskedPlan& asked, std::int64_t gpus) {
+  set_gpus(asked.question.cluster, gpus);
   asked.fixed.dp.reset();
   asked.fixed.bounds_of(Degree::kDp) = {};
   asked.question.fixed = asked.fixed;
@@ -74,7 +61,7 @@ class FittingChanges {
   std::optional<Estimate> best(const AskedPlan& asked) const { return best_of(asked, watch_); }
   std::optional<Estimate> on(std::int64_t gpus) const {
     AskedPlan other = asked();
-    set_gpus(other, gpus);
+    ask_on(other, gpus);
     return best(other);
   }
   std::optional<Estimate> of_sequence(std::int64_t tokens) const {
@@ -117,13 +104,14 @@ std::optional<FittingChange> FittingChanges::hbm() const {
   const auto& miss = result_.census.nearest_miss;
   if (!miss) return std::nullopt;
   const Bytes<> now = question_.cluster.device.memory_reported.value;
-  const Bytes<> then = bytes(hbm_of(question_.cluster, miss->memory.total()));
+  // What is typed as it is printed has to be enough.
+  const Bytes<> then = rounded_up(bytes(hbm_of(question_.cluster, miss->memory.total())));
   AskedPlan other = asked();
-  other.question.cluster.device.memory_reported.value = then * kJustMore;
+  other.question.cluster.device.memory_reported.value = then;
   const auto found = best(other);
   if (!found) return std::nullopt;
   Sentence what("HBM of a GPU from "), price;
-  what << stated("hbm", now) << " to " << enough("hbm_needed", then);
+  what << stated("hbm", now) << " to " << stated("hbm_needed", then);
   price << stated("hbm_more", then - now) << " more on each, " << stated("hbm_times", then / now)
         << " times as much";
   FittingChange one = change("hbm", other, *found, what, price);
@@ -160,15 +148,22 @@ std::optional<FittingChange> FittingChanges::gpus() const {
   }
   if (!found) return std::nullopt;
   AskedPlan other = asked();
-  set_gpus(other, count);
+  ask_on(other, count);
   Sentence what("GPUs from "), price;
   what << stated_count("gpus", now, "GPUs") << " to " << stated_count("gpus_needed", count, "GPUs");
   if (fixed_.dp) what << ", dp not told";
   price << stated_count("gpus_more", count - now, "GPUs") << " more, ";
   price << stated("gpus_times", ratio(static_cast<double>(count) / static_cast<double>(now)))
         << " times as many";
-  if (question_.cluster.tiers.size() == 1 && count > question_.cluster.tiers.front().size)
-    price << ", as in one node, since what would connect two was not told";
+  const Cluster& cluster = question_.cluster;
+  if (cluster.tiers.size() == 1 && count > cluster.tiers.front().size) {
+    if (cluster.beyond.empty()) {
+      price << ", as in one node, since what would connect two was not told";
+    } else {
+      const Tier& joins = cluster.beyond.front();
+      price << ", joined by the " + joins.name + " at " << stated("joined_at", joins.bandwidth.value);
+    }
+  }
   FittingChange one = change("gpus", other, *found, what, price);
   one.from = static_cast<double>(now);
   one.to = static_cast<double>(count);
@@ -231,18 +226,18 @@ std::optional<FittingChange> FittingChanges::batch() const {
 std::optional<FittingChange> FittingChanges::host_memory() const {
   const auto& miss = result_.census.nearest_host;
   if (!miss || !question_.cluster.host_memory) return std::nullopt;
-  const Bytes<> now = question_.cluster.host_memory->value;
+  const Bytes<> now = question_.cluster.host_memory->value, then = rounded_up(miss->need);
   AskedPlan other = asked();
-  other.question.cluster.host_memory->value = miss->need * kJustMore;
+  other.question.cluster.host_memory->value = then;
   const auto found = best(other);
   if (!found) return std::nullopt;
   Sentence what("memory of a node's host from "), price;
-  what << stated("host", now) << " to " << enough("host_needed", miss->need);
-  price << stated("host_more", miss->need - now) << " more on each, ";
-  price << stated("host_times", miss->need / now) << " times as much";
+  what << stated("host", now) << " to " << stated("host_needed", then);
+  price << stated("host_more", then - now) << " more on each, ";
+  price << stated("host_times", then / now) << " times as much";
   FittingChange one = change("host_memory", other, *found, what, price);
   one.from = now.raw();
-  one.to = miss->need.raw();
+  one.to = then.raw();
   one.unit = "bytes";
   return one;
 }
@@ -255,7 +250,7 @@ std::optional<FittingChange> FittingChanges::offload() const {
     const auto found = best(other);
     if (!found) continue;
     Sentence price;
-    price << enough("host_needed", Estimator(other.question).host_need(found->plan));
+    price << stated("host_needed", rounded_up(Estimator(other.question).host_need(found->plan)));
     price << " of the memory of each node's host";
     return change("offload", other, *found, Sentence("offload " + offload_names(kept)), price);
   }
@@ -306,7 +301,7 @@ void add_amounts(const std::shared_ptr<FittingChanges>& scan, std::vector<Movabl
                  ChangeCost::kMore,
                  true,
                  [scan] { return scan->gpus(); },
-                 [](AskedPlan& asked) { set_gpus(asked, kManyTimes * asked.question.cluster.gpus); }});
+                 [](AskedPlan& asked) { ask_on(asked, kManyTimes * asked.question.cluster.gpus); }});
   all.push_back(
       {{"hbm", hbm.words(), cluster.device.memory_reported.value.raw(), "bytes"},
        ChangeCost::kMore,

@@ -82,10 +82,7 @@ AskedPlan changed(const Question& q, const FittingChange& change, double to) {
   if (change.id == "host_memory") asked.question.cluster.host_memory->value = bytes(to);
   if (change.id == "sequence") asked.question.workload.sequence = static_cast<std::int64_t>(to);
   if (change.id == "gpus") {
-    asked.question.cluster.gpus = static_cast<std::int64_t>(to);
-    Tier& outer = asked.question.cluster.tiers.back();
-    outer.size = std::max(outer.size, asked.question.cluster.gpus);
-    fit_torus(asked.question.cluster);
+    set_gpus(asked.question.cluster, static_cast<std::int64_t>(to));
     asked.fixed.dp.reset();
     asked.question.fixed = asked.fixed;
   }

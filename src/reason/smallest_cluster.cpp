@@ -31,11 +31,8 @@ std::optional<SmallestCluster> smallest_before(const Question& question, const F
   const std::int64_t node = gpus_of_node(q.cluster);
   const auto least = static_cast<std::int64_t>(floor.min_gpus_whole_nodes);
   for (int i = 0; i < kTries; ++i) {
-    q.cluster.gpus = least + i * node;
+    set_gpus(q.cluster, least + i * node);
     if (q.cluster.gpus >= before) break;
-    Tier& outer = q.cluster.tiers.back();
-    outer.size = std::max(outer.size, q.cluster.gpus);
-    fit_torus(q.cluster);
     const Estimator estimator(q);
     SearchResult found = fastest(estimator, q.fixed);
     if (found.best)

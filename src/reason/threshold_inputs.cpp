@@ -14,15 +14,16 @@ namespace {
 ThresholdInput gpus(const Question& q, bool fits) {
   ThresholdInput input{.name = "gpus", .unit = "GPUs", .current = static_cast<double>(q.cluster.gpus)};
   const std::int64_t node = q.cluster.tiers.front().size;
-  input.step = q.cluster.gpus > node ? static_cast<double>(node) : 1.0;
+  const bool by_the_node = fits ? q.cluster.gpus > node : q.cluster.gpus >= node;
+  input.step = by_the_node ? static_cast<double>(node) : 1.0;
   input.set = [](Question& other, double v) {
     const auto count = static_cast<std::int64_t>(v);
-    Tier& outer = other.cluster.tiers.back();
-    // One node cannot grow: what would connect two of them was not said.
-    if (count < 1 || (other.cluster.tiers.size() == 1 && count > outer.size)) return false;
-    other.cluster.gpus = count;
-    outer.size = std::max(outer.size, count);
-    fit_torus(other.cluster);
+    const Cluster& now = other.cluster;
+    const bool one_node = now.tiers.size() == 1 && now.beyond.empty();
+    // One node cannot grow where what would connect two of them is not known.
+    if (count < 1 || (one_node && count > now.tiers.back().size)) return false;
+    if (count > now.tiers.front().size && count % now.tiers.front().size != 0) return false;
+    set_gpus(other.cluster, count);
     return true;
   };
   input.layout_counts = false;

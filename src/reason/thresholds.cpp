@@ -13,15 +13,6 @@
 namespace shardplan {
 namespace {
 
-/// Of a question where nothing fits: the nearest miss is the smallest of all plans.
-void add_hbm_of_miss(const Estimator& estimator, const SearchResult& result, std::vector<Threshold>& found) {
-  const auto& miss = result.census.nearest_miss;
-  if (!miss) return;
-  const Cluster& cluster = estimator.question().cluster;
-  found.push_back({"hbm", cluster.device.memory_reported.value.raw(), hbm_of(cluster, miss->memory.total()),
-                   "bytes", "a plan fits: " + canonical(miss->plan)});
-}
-
 /// Where state alone does not fit, the count at which it would: no search needed, the floor is exact.
 void add_floor(const Estimator& estimator, std::vector<Threshold>& found) {
   const Floor floor = state_floor(estimator);
@@ -60,7 +51,7 @@ std::vector<Sought> to_seek(const Estimator& estimator, const FixedAxes& fixed, 
                             SearchWatch* watch) {
   std::vector<Sought> all;
   if (result.best) {
-    const auto scan = std::make_shared<HbmScan>(estimator, fixed, *result.best, watch);
+    const auto scan = std::make_shared<HbmScan>(estimator, fixed, result, watch);
     all.push_back({"hbm", [scan] { return scan->above(); }});
     all.push_back({"hbm", [scan] { return scan->below(); }});
   }
@@ -84,7 +75,9 @@ Thresholds thresholds(const Estimator& estimator, const FixedAxes& fixed, const 
   std::vector<Threshold>& found = all.found;
   add_critical_batch(estimator.question(), result, found);
   add_floor(estimator, found);
-  if (!result.best && !result.stopped) add_hbm_of_miss(estimator, result, found);
+  const auto& miss = result.census.nearest_miss;  // of all plans the smallest
+  if (!result.best && !result.stopped && miss)
+    found.push_back(hbm_that_fits(estimator.question().cluster, *miss));
   const std::vector<Sought> sought = to_seek(estimator, fixed, result, watch);
   WatchedItems items(watch, "thresholds", static_cast<std::int64_t>(sought.size()));
   for (const Sought& one : sought) {

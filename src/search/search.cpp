@@ -203,7 +203,7 @@ void complete(const Estimator& estimator, const Ranking& ranking, SearchResult& 
 void lower(SearchOptions& options, const SearchResult& found) {
   if (!found.best || found.runners_up.size() < options.runners_up) return;
   const Estimate& last = found.runners_up.empty() ? *found.best : found.runners_up.back();
-  options.slowest = std::min(options.slowest, ranked(last.plan, last.time, {}).busy * kRounding);
+  options.slowest = std::min(options.slowest, slowest_as_fast_as(last));
 }
 
 Plan layout_of(const Plan& plan) {
@@ -224,6 +224,8 @@ Plan layout_of(const Plan& plan) {
 bool better(const Estimate& a, const Estimate& b) {
   return better(ranked(a.plan, a.time, a.headroom()), ranked(b.plan, b.time, b.headroom()));
 }
+
+double slowest_as_fast_as(const Estimate& e) { return ranked(e.plan, e.time, {}).busy * kRounding; }
 
 std::vector<BoundedLayout> bounded_layouts(const Estimator& estimator, const FixedAxes& fixed,
                                            const SearchOptions& options) {

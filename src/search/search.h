@@ -71,6 +71,9 @@ struct SearchResult {
 /// deterministic.
 bool better(const Estimate& a, const Estimate& b);
 
+/// SearchOptions::slowest for plans that are as fast as this one, or faster.
+double slowest_as_fast_as(const Estimate& e);
+
 struct SearchOptions {
   std::size_t runners_up = 3;
   /// A legal plan that may be near the best, as a neighbouring question's is: what it reaches excludes

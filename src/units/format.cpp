@@ -27,6 +27,8 @@ std::string with_prefix(double v, const std::array<Prefix, Count>& prefixes) {
 }
 
 /// "2,607.7", "40.75", "64": two decimals at most.
+constexpr Bytes<> kHundredth = gibibytes(0.01);
+
 std::string format_hundredths(double v) {
   char decimals[64];
   std::snprintf(decimals, sizeof decimals, "%.2f", v);
@@ -98,6 +100,8 @@ BytesPerSecond<> rounded_up(BytesPerSecond<> q) {
   // A value that prints in full already, but for its last bits, stays.
   return bytes_per_s(std::ceil(q.raw() / step / kHalvesUp) * step);
 }
+Bytes<> rounded_up(Bytes<> q) { return std::ceil((q / kHundredth).raw()) * kHundredth; }
+Bytes<> rounded_down(Bytes<> q) { return std::floor((q / kHundredth).raw()) * kHundredth; }
 
 std::string format_count(double v) {
   char digits[64];

@@ -39,6 +39,9 @@ std::string format(Ratio<> q);
 std::string format_number(double v);
 /// The next value that prints in full, no smaller than `q`: what is needed is not rounded down.
 BytesPerSecond<> rounded_up(BytesPerSecond<> q);
+/// To the hundredth of a GiB that memory is compared in, on the side where what is said of it holds.
+Bytes<> rounded_up(Bytes<> q);
+Bytes<> rounded_down(Bytes<> q);
 /// "8,030,261,248".
 std::string format_count(double v);
 /// "98.4 %".

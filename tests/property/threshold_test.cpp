@@ -1,5 +1,5 @@
 // Every threshold of the real questions (tests/golden/question_*.cmd): planned again on both sides, the
-// answer is another one there and the same just before.
+// answer is another one there and the same just before; of memory it is the first such size.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -59,8 +59,11 @@ class Replanned {
   /// How many thresholds were held against two more plans.
   int verify() {
     for (const Threshold& t : answer_.thresholds) {
-      if (t.parameter == "hbm") verify_memory(t);
-      if (t.same_until) verify_input(t);
+      if (t.parameter == "hbm") {
+        verify_memory(t);
+      } else if (t.same_until) {
+        verify_input(t);
+      }
     }
     return verified_;
   }
@@ -78,15 +81,25 @@ class Replanned {
   }
 
   void verify_memory(const Threshold& t) {
-    constexpr double kBit = 1e-9;
     const auto at = [&](double hbm) {
       Question q = question_;
       q.cluster.device.memory_reported.value = bytes(hbm);
       return plan_of(q);
     };
-    const bool up = t.threshold > t.current;
-    EXPECT_EQ(same(at(t.threshold * (1 - kBit)), true), up) << t.parameter << " " << t.threshold;
-    EXPECT_EQ(same(at(t.threshold * (1 + kBit)), true), !up) << t.parameter << " " << t.threshold;
+    ASSERT_TRUE(t.same_until);
+    const auto there = at(t.threshold);
+    EXPECT_FALSE(same(there, true)) << t.threshold;
+    EXPECT_TRUE(same(at(*t.same_until), true)) << *t.same_until;
+    EXPECT_LE(std::fabs(t.threshold - *t.same_until), gibibytes(0.01).raw() * (1 + 1e-9));
+    if (there) {
+      EXPECT_THAT(t.then, testing::HasSubstr(canonical(*there)));
+    }
+    // The first: nothing changes and changes back before it.
+    constexpr int kBetween = 16;
+    for (int i = 1; i < kBetween; ++i) {
+      const double hbm = t.current * std::pow(*t.same_until / t.current, static_cast<double>(i) / kBetween);
+      EXPECT_TRUE(same(at(hbm), true)) << hbm << " before " << t.threshold;
+    }
     ++verified_;
   }
 
