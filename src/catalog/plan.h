@@ -160,6 +160,15 @@ inline bool same_but_order(Plan a, const Plan& b) {
 }
 /// The degrees of all axes.
 inline auto all_degrees(const Plan& p) { return std::array{p.dp, p.tp, p.pp, p.cp, p.ep, p.etp}; }
+inline Plan with_degrees(Plan plan, const Plan& of) {
+  plan.dp = of.dp;
+  plan.tp = of.tp;
+  plan.pp = of.pp;
+  plan.cp = of.cp;
+  plan.ep = of.ep;
+  plan.etp = of.etp;
+  return plan;
+}
 inline bool same_degrees(const Plan& a, const Plan& b) { return all_degrees(a) == all_degrees(b); }
 
 /// What can be bounded instead of told.

@@ -30,12 +30,7 @@ inline Plan pipeline_key(const Plan& plan) {
 
 /// With the group sizes of another plan and the order of its ranks.
 inline Plan with_layout(Plan plan, const Plan& other) {
-  plan.dp = other.dp;
-  plan.tp = other.tp;
-  plan.pp = other.pp;
-  plan.cp = other.cp;
-  plan.ep = other.ep;
-  plan.etp = other.etp;
+  plan = with_degrees(plan, other);
   plan.rank_order = other.rank_order;
   return plan;
 }

@@ -65,14 +65,7 @@ Plan carried_over(Plan plan, const Question& q) {
 }  // namespace
 
 std::string gives_way(const Plan& from, const Plan& to) {
-  Plan plain;
-  plain.dp = from.dp;
-  plain.tp = from.tp;
-  plain.pp = from.pp;
-  plain.cp = from.cp;
-  plain.ep = from.ep;
-  plain.etp = from.etp;
-  const std::string text = canonical(plain);
+  const std::string text = canonical(with_degrees({}, from));
   return text.substr(0, text.find("·z")) + " gives way to " + canonical(to);
 }
 

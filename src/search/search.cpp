@@ -207,13 +207,7 @@ void lower(SearchOptions& options, const SearchResult& found) {
 }
 
 Plan layout_of(const Plan& plan) {
-  Plan layout;
-  layout.dp = plan.dp;
-  layout.tp = plan.tp;
-  layout.pp = plan.pp;
-  layout.cp = plan.cp;
-  layout.ep = plan.ep;
-  layout.etp = plan.etp;
+  Plan layout = with_degrees({}, plan);
   layout.sequence_parallel = plan.sequence_parallel;
   layout.rank_order = plan.rank_order;
   return layout;

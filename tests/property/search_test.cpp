@@ -18,17 +18,6 @@
 namespace shardplan {
 namespace {
 
-Plan layout_of(const Plan& p) {
-  Plan layout;
-  layout.dp = p.dp;
-  layout.tp = p.tp;
-  layout.pp = p.pp;
-  layout.cp = p.cp;
-  layout.ep = p.ep;
-  layout.etp = p.etp;
-  return layout;
-}
-
 struct EveryPlan {
   std::int64_t plans = 0, fit = 0;
   std::vector<Estimate> best;  // of each layout, best first
@@ -48,7 +37,7 @@ EveryPlan every_plan(const Estimator& estimator, const FixedAxes& fixed = {}) {
     if (estimator.broken_memory(plan, e.memory, e.usable)) return;
     ++every.fit;
     e.time = judge.time(plan);
-    const auto [at, first] = best.try_emplace(layout_of(plan), e);
+    const auto [at, first] = best.try_emplace(with_degrees({}, plan), e);
     if (!first && better(e, at->second)) at->second = e;
   });
   for (const auto& [layout, e] : best) every.best.push_back(e);
