@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cost/pipeline.h"
 #include "cost/pipeline_path.h"
 #include "estimate/plan_cache.h"
 
@@ -65,6 +66,25 @@ Seconds<> PlanEvaluator::least_recompute(const Plan& plan) {
   return seconds(least);
 }
 
+Seconds<> PlanEvaluator::least_head(const Plan& plan) {
+  const auto& times = parts_->times_of_layers(plan);
+  Seconds<> head = times.head_forward + times.head_backward;
+  for (std::size_t k = 0; k < times.kinds.size(); ++k)
+    head += times.kinds[k].total() * ratio(static_cast<double>(estimator_.prediction_layers(k)));
+  return head;
+}
+
+Seconds<> PlanEvaluator::least_sends(const Plan& plan) {
+  if (plan.pp == 1) return seconds(0);
+  const auto of = [](std::int64_t count) { return ratio(static_cast<double>(count)); };
+  const Seconds<> sends = PipelineSends::eval(
+      PipelineSends::In<double>{of(plan.pp), of(all_chunks(plan) / plan.pp), of(plan.grad_accumulation),
+                                parts_->sends_of(plan).cost.cost.total()});
+  // What they hide behind may be less than the share that could be.
+  const auto& hidden = estimator_.question_.framework.timing.sends_hidden.value;
+  return plan.interleave > 1 ? sends * (ratio(1) - hidden) : sends;
+}
+
 Seconds<> PlanEvaluator::least_step(const Plan& plan) {
   parts_->turn_to(plan);
   parts_->time_stages();
@@ -84,12 +104,17 @@ Seconds<> PlanEvaluator::least_step(const Plan& plan, std::size_t state) {
 Seconds<> PlanEvaluator::least_replicas(const Plan& plan) {
   parts_->turn_to(plan);
   parts_->turn_counts();
-  return parts_->least_replicas_of(plan, parts_->least_sent);
+  // Traffic hides best under the longest passes: those that run everything again.
+  Plan longest = plan;
+  if (plan.recompute.whole_layers()) longest.recompute = Recompute::kFull;
+  return parts_->least_replicas_of(longest, parts_->least_sent);
 }
 
 Seconds<> PlanEvaluator::least_replicas_of_dealings(const Plan& plan) {
   const Parts::TrafficKey key{with_layout({}, plan), parts_->least_load(plan)};
-  return parts_->least_replicas_of(plan, key);
+  Plan longest = plan;
+  longest.recompute = Recompute::kFull;
+  return parts_->least_replicas_of(longest, key);
 }
 
 Bytes<> PlanEvaluator::least_memory(const Plan& plan) {
@@ -117,16 +142,13 @@ Bytes<> PlanEvaluator::least_memory_of_part(const Plan& plan) {
   });
 }
 
-Bytes<> PlanEvaluator::least_memory_of_layers(const Plan& plan) {
-  parts_->turn_to(plan);
-  parts_->turn_counts();
-  const auto& layers = parts_->bytes_of_layers(plan);
-  const double group = plan.recompute.kind == Recompute::Kind::kUniform ? plan.recompute.layers : 1;
+Bytes<> PlanEvaluator::least_memory_of_layers(const Plan& plan, const std::vector<double>& held) {
+  parts_->turn_counts_of(plan);
   return parts_->fullest([&](std::size_t, const Parts::Counts& own) {
     double kept = 0;
-    for (std::size_t k = 0; k < own.alive.size(); ++k) kept += own.alive[k] * layers.kinds[k].kept.raw();
+    for (std::size_t k = 0; k < own.alive.size(); ++k) kept += own.alive[k] * held[k];
     if (parts_->layout.offloads) kept = 0;
-    return parts_->least_state(own.dense, own.expert) + own.buffers + kept / group;
+    return parts_->least_state(own.dense, own.expert) + own.buffers + kept;
   });
 }
 
@@ -207,8 +229,9 @@ Bytes<> PlanEvaluator::least_memory_of_dealings(const Plan& plan, std::int32_t f
 void PlanEvaluator::held_by_layers(const Plan& plan, std::vector<double>& bytes) {
   bytes.clear();
   double backward = std::numeric_limits<double>::infinity();
+  const double group = plan.recompute.kind == Recompute::Kind::kUniform ? plan.recompute.layers : 1;
   for (const auto& kind : parts_->bytes_of_layers(plan).kinds) {
-    bytes.push_back(kind.kept.raw());
+    bytes.push_back(kind.kept.raw() / group);
     backward = std::min(backward, kind.backward.raw());
   }
   bytes.push_back(backward);
@@ -257,17 +280,15 @@ Seconds<> PlanEvaluator::Parts::least_replicas_of(const Plan& asked, TrafficKey 
   key.plan.micro_batch = asked.micro_batch;
   key.plan.grad_accumulation = asked.grad_accumulation;
   key.plan.sequence_parallel = asked.sequence_parallel;
+  key.plan.recompute = asked.recompute;
   auto& slot = least_replicas.at(key);
   if (!slot.turns_to(key)) return seconds(slot.part);
-  // Traffic hides best under the longest passes: those that run everything again.
-  Plan whole = asked;
-  whole.recompute = Recompute::kFull;
   const auto& times = times_of_layers(asked);
   const auto all = static_cast<std::int64_t>(estimator.kinds_.kind_of_layer.size());
   Seconds<> forward(0.0), backward(0.0);
   for (std::size_t k = 0; k < times.kinds.size(); ++k) {
     const auto& layer = times.kinds[k];
-    const Seconds<> again = estimator.recompute_time<double>(whole, estimator.kinds_.kinds[k], layer);
+    const Seconds<> again = estimator.recompute_time<double>(asked, estimator.kinds_.kinds[k], layer);
     const double share =
         static_cast<double>(estimator.kinds_.count(k, 0, all) + estimator.prediction_layers(k)) / asked.pp;
     forward += share * layer.forward();

@@ -203,8 +203,9 @@ struct PlanEvaluator::Parts {
     std::vector<Rates> least;  // those of them that no other undercuts
     bool offloads = false;
   };
-  // Larger tables are given back to the system after each search, and their pages asked for again.
-  static constexpr std::size_t kShapes = 1024, kStates = 1024, kLayers = 1024, kTraffic = 512,
+  // Larger tables are given back to the system after each search, and their pages asked for again; what
+  // replicas send is worth it, as every state of a layout asks for several loads.
+  static constexpr std::size_t kShapes = 1024, kStates = 1024, kLayers = 1024, kTraffic = 4096, kLeast = 2048,
                                kKindsSorted = 32;
 
   explicit Parts(const Estimator& of) : estimator(of) {}
@@ -218,8 +219,8 @@ struct PlanEvaluator::Parts {
   Table<Estimator::LayerBytes<double>, kLayers> layer_bytes;
   Last<Estimator::StageSends<double>> sends;
   Last<Stages> stages;
-  Table<Estimator::ReplicaTraffic<double>, kStates, TrafficKey> traffics;
-  Table<double, kTraffic, TrafficKey> least_replicas;
+  Table<Estimator::ReplicaTraffic<double>, kTraffic, TrafficKey> traffics;
+  Table<double, kLeast, TrafficKey> least_replicas;
   Last<std::vector<Counts>> counts;
   bool counted = false;            // for the plan's stages
   std::vector<OfState> of_states;  // of plans with these counts
@@ -306,11 +307,21 @@ struct PlanEvaluator::Parts {
     }
     return slot.part;
   }
+  static Plan counts_key(const Plan& asked) {
+    Plan key = with_layout(pipeline_key(asked), asked);
+    key.grad_accumulation = asked.grad_accumulation;
+    return key;
+  }
+  /// For a plan of which nothing else is asked.
+  void turn_counts_of(const Plan& asked) {
+    if (counts.turns > 0 && counts.key == counts_key(asked)) return;
+    turn_to(asked);
+    turn_counts();
+  }
   void turn_counts() {
     if (counted) return;
     counted = true;
-    Plan key = with_layout(pipeline_key(plan), plan);
-    key.grad_accumulation = plan.grad_accumulation;
+    const Plan key = counts_key(plan);
     if (!counts.turns_to(key)) return;
     of_states.clear();
     counts.part.resize(shape->stages.size());
@@ -457,10 +468,14 @@ struct PlanEvaluator::Parts {
   Estimator::StageLoad least_load(const Plan& asked) const;
   /// PlanEvaluator::least_replicas of what the key's stage has.
   Seconds<> least_replicas_of(const Plan& asked, TrafficKey key);
+  const Estimator::StageSends<double>& sends_of(const Plan& asked) {
+    if (sends.turns_to(sends_key(asked))) sends.part = estimator.stage_sends<double>(asked);
+    return sends.part;
+  }
   void time_stages() {
     if (stages.part.timed) return;
-    if (sends.turns_to(sends_key(plan))) sends.part = estimator.stage_sends<double>(plan);
-    estimator.fill_stage_times<double>(plan, *shape, times_of_layers(plan), sends.part, stages.part.times);
+    estimator.fill_stage_times<double>(plan, *shape, times_of_layers(plan), sends_of(plan),
+                                       stages.part.times);
     stages.part.timed = true;
   }
 };

@@ -44,21 +44,24 @@ class PlanEvaluator {
   void least_layers(const Plan& plan, std::vector<double>& seconds);
   /// Of one layer that is run again whole.
   Seconds<> least_recompute(const Plan& plan);
+  /// Of a micro-batch on the head and on prediction layers, which are all on the last stage.
+  Seconds<> least_head(const Plan& plan);
+  /// What sends between stages add to a step at the least, however layers are dealt.
+  Seconds<> least_sends(const Plan& plan);
   /// Nor of the plan, with any of the states; with one of them.
   Seconds<> least_step(const Plan& plan);
   Seconds<> least_step(const Plan& plan, std::size_t state);
-  /// What data parallelism and the optimizer add to the plan's stages, with any of the states and whatever is
-  /// recomputed.
+  /// What data parallelism and the optimizer add to the plan's stages, with any of the states.
   Seconds<> least_replicas(const Plan& plan);
-  /// The same however the layers are dealt to the chunks, and whatever the schedule.
+  /// The same whatever is recomputed, however the layers are dealt to the chunks, and whatever the schedule.
   Seconds<> least_replicas_of_dealings(const Plan& plan);
 
   /// The plan's fullest stage is no smaller, with any of the states; with one of them.
   Bytes<> least_memory(const Plan& plan);
   Bytes<> least_memory(const Plan& plan, std::size_t state);
-  /// A smaller bound, of state and what layers keep alone; not for plans that recompute some of a chunk's
-  /// layers.
-  Bytes<> least_memory_of_layers(const Plan& plan);
+  /// A smaller bound, of state and what layers keep alone, as held_by_layers says of the recomputation; not
+  /// for plans that recompute some of a chunk's layers.
+  Bytes<> least_memory_of_layers(const Plan& plan, const std::vector<double>& held);
   /// Nor where fewer of its layers are run again.
   Bytes<> least_memory_of_part(const Plan& plan);
   /// Nor however its layers are dealt to the chunks, nor where it runs `fewest` of them or more again at once

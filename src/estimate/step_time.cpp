@@ -209,7 +209,7 @@ template <class N>
 Seconds<N> Estimator::optimizer_time(const Plan& plan, double updated) const {
   if (plan.offloads(Offload::kOptimizer)) return {};
   return call<OptimizerTime>(OptimizerTime::In<N>{
-      leaf<N>("parameters this rank updates", updated, model_source_), Rates<N>(question_).memory});
+      leaf<N>("parameters this rank updates", updated, model_source_), PassRates<N>(question_).memory});
 }
 
 /// What a step takes beyond the work: the engine's time a micro-batch, waiting for the slowest rank, a fixed

@@ -277,14 +277,17 @@ std::vector<Plan> Space::states_of(const Plan& layout, const FixedAxes& fixed) c
   if (question_.cluster.host_memory && question_.cluster.device.pcie_bandwidth) {
     for (std::uint8_t offload = 1; offload < 1U << kOffloadCount; ++offload) offloads.push_back(offload);
   }
-  for (const auto stage : choices(fixed.zero_stage, std::vector<std::int8_t>{0, 1, 2, 3})) {
+  offloads = choices(fixed.offload, std::move(offloads));
+  const auto stages = choices(fixed.zero_stage, std::vector<std::int8_t>{0, 1, 2, 3});
+  found.reserve(stages.size() * groups.size() * offloads.size());
+  for (const auto stage : stages) {
     if (!fixed.bounds_of(Degree::kZero).hold(stage)) continue;
     p.zero_stage = stage;
     for (const auto group : groups) {
       if (group > 0 && !fixed.shard_group && stage < question_.framework.engine.shard_groups_from) continue;
       p.shard_group = group;
       if (!fixed.bounds_of(Degree::kShardGroup).hold(degree_of(p, Degree::kShardGroup))) continue;
-      for (const auto offload : choices(fixed.offload, offloads)) {
+      for (const auto offload : offloads) {
         p.offload = offload;
         if (stage_allowed(p)) found.push_back(p);
       }

@@ -27,11 +27,11 @@ bool has_others(const std::vector<Pipeline>& pipelines) {
                      [](const Pipeline& pipeline) { return pipeline.dealings->all.size() > 1; });
 }
 
-/// Layers of the fullest rank that are run again where the first n of each chunk are.
-std::int64_t in_part(const Plan& plan, const Dealing& dealing, std::int64_t n) {
+/// Layers of a rank that are run again where the first n of each chunk are. Beside chunks of the middle it
+/// has one of so many layers.
+std::int64_t in_part(const Plan& plan, const Dealing& dealing, std::int64_t beside, std::int64_t n) {
   if (plan.schedule == Schedule::kZbV || plan.schedule == Schedule::kDualPipe) return 0;
-  return (plan.interleave - 1) * std::min<std::int64_t>(n, dealing.between) +
-         std::min(n, rank_layers(plan, dealing).beside);
+  return (plan.interleave - 1) * std::min<std::int64_t>(n, dealing.between) + std::min(n, beside);
 }
 
 /// Layers that are run again where the first n of each chunk are, at the most.
@@ -157,6 +157,7 @@ void Judge::turn_recomputes(const LayoutPlans& plans, MicroBatch& of) {
   turn(of.whole, Recompute::kFull);
   turn(of.kept, Recompute::block(1));
   of.layer_again = judge_->least_recompute(plan);
+  of.head = judge_->least_head(plan);
 }
 
 /// What is left of the pipeline's dealings [from, to); counts the others.
@@ -169,11 +170,13 @@ void Judge::turn_pipeline(const LayoutPlans& plans, MicroBatch& of, const Pipeli
   const double turns = PlanEvaluator::least_turns(pipeline.plan);
   left_.again.clear();
   left_.parts = left_.groups = false;
+  left_.sends = judge_->least_sends(pipeline.plan);
+  left_.beside = of.replicas + left_.sends;
   // What runs all layers again, one by one, keeps least of all that have no groups; which are in the list
   // where one was told, alone.
   const bool too_large = !in_groups(plans.recomputes.front()) && none_deals(pipeline, Recompute::kFull);
   const auto slower = std::find_if(of.again.begin(), of.again.end(), [&](const Again& again) {
-    return too_slow(pipeline.plan, again.least * turns, of.replicas);
+    return too_slow(pipeline.plan, again.least * turns, left_.beside);
   });
   census.slower += (of.again.end() - slower) * ways * states;
   const auto count = static_cast<std::size_t>(slower - of.again.begin());
@@ -188,14 +191,14 @@ void Judge::turn_pipeline(const LayoutPlans& plans, MicroBatch& of, const Pipeli
   if (plans.layers_in_part) {
     if (too_large) {
       census.larger += by_layer;
-    } else if (too_slow(pipeline.plan, least_of_parts(of, pipeline) * turns, of.replicas)) {
+    } else if (too_slow(pipeline.plan, least_of_parts(of, pipeline) * turns, left_.beside)) {
       census.slower += by_layer;
     } else {
       left_.parts = true;
     }
   }
   if (plans.layers_in_groups) {
-    if (too_slow(pipeline.plan, of.whole.least * turns, of.replicas)) {
+    if (too_slow(pipeline.plan, of.whole.least * turns, left_.beside)) {
       census.slower += by_layer;
     } else if (no_groups_deal(pipeline, plans.most_in_group(pipeline.dealings->all.back()))) {
       census.larger += by_layer;
@@ -270,7 +273,7 @@ void Judge::other_dealings(const LayoutPlans& plans, MicroBatch& of, const Pipel
   const auto second = all.begin() + 1;
   const auto end = std::partition_point(second, all.end(), [&](const Dealing& dealing) {
     const double largest = layers[static_cast<std::size_t>(dealing.largest)];
-    return !too_slow(pipeline.plan, seconds(largest * passes(pipeline.plan)), of.replicas);
+    return !too_slow(pipeline.plan, seconds(largest * passes(pipeline.plan)), left_.beside);
   });
   const auto slower = static_cast<std::int64_t>(all.end() - end);
   const std::int64_t by_layer =
@@ -294,32 +297,35 @@ Judge::Again& Judge::least_left(MicroBatch& of) {
 }
 
 /// A step is no shorter than the fullest rank's own work, nor than the path through the last rank or the one
-/// before it (cost/pipeline_path.h), with all layers taken for those that take least.
-Seconds<> Judge::least_of_ranks(Plan plan, const Dealing& dealing, Again& again) {
+/// before it (cost/pipeline_path.h), with all layers taken for those that take least. The last chunk has the
+/// head too; what sends take is felt on every stage beside its work, and not part of it.
+Seconds<> Judge::least_of_ranks(const MicroBatch& of_batch, Plan plan, const Dealing& dealing, Again& again) {
   const RankLayers ranks = rank_layers(plan, dealing);
   const std::vector<double>& layers = layers_of(again, plan);
   const auto of = [&](std::int64_t n) { return layers[static_cast<std::size_t>(n)]; };
   const double m = plan.grad_accumulation, p = plan.pp;
-  double least = of(ranks.fullest) * passes(plan);
+  const double head = of_batch.head.raw(), last = of(ranks.last) + head,
+               fullest = std::max(of(ranks.fullest), last);
+  double least = fullest * passes(plan);
   const bool gpipe = plan.schedule == Schedule::kGpipe, interleaved = plan.schedule == Schedule::kInterleaved;
   if (plan.pp == 1 || (!gpipe && !interleaved && plan.schedule != Schedule::k1F1B)) return seconds(least);
   const double all = again.least.raw() * p / m;  // one micro-batch on all stages
-  if (gpipe) return seconds(all + (m - 1) * of(ranks.fullest));
-  least = std::max(least, of(ranks.last) * m + of(ranks.before));
+  if (gpipe) return seconds(all + (m - 1) * fullest);
+  least = std::max(least, last * m + of(ranks.before));
   if (plan.pp < 3 || plan.grad_accumulation <= plan.pp) return seconds(least);
   // The last but one has chunks of the middle only. Before its first backward pass it runs 3 of its last
   // chunk, after p of each other; 2 where it has one.
   const double one = of(dealing.between);
   const double own =
       interleaved ? (m - p) * of(plan.interleave * dealing.between) + (p - 3) * one : (m - 2) * one;
-  return seconds(std::max(least, all + of(dealing.even() ? dealing.between : dealing.last) + own));
+  return seconds(std::max(least, all + of(dealing.even() ? dealing.between : dealing.last) + head + own));
 }
 
 void Judge::each_dealing(const LayoutPlans& plans, MicroBatch& of, const Pipeline& pipeline,
                          const Dealing& dealing) {
   const auto states = static_cast<std::int64_t>(plans.states.size());
   Plan plan = dealt(pipeline.plan, dealing);
-  if (too_slow(plan, least_of_ranks(plan, dealing, least_left(of)), of.replicas)) {
+  if (too_slow(plan, least_of_ranks(of, plan, dealing, least_left(of)), left_.beside)) {
     const std::int64_t by_layer = (left_.parts ? plans.most_in_part(dealing) : 0) +
                                   (left_.groups ? plans.most_in_group(dealing) - 1 : 0);
     census.slower += (static_cast<std::int64_t>(left_.again.size()) + by_layer) * states;
@@ -327,33 +333,34 @@ void Judge::each_dealing(const LayoutPlans& plans, MicroBatch& of, const Pipelin
   }
   for (Again* again : left_.again) {
     plan.recompute = again->recompute;
-    const Seconds<> least = std::max(again->least, least_of_ranks(plan, dealing, *again));
-    if (too_slow(plan, least, of.replicas)) {
+    const Seconds<> least = std::max(again->least, least_of_ranks(of, plan, dealing, *again));
+    if (too_slow(plan, least, left_.beside)) {
       census.slower += states;
     } else if (too_large(plan.recompute.kind == Recompute::Kind::kBlock
                              ? judge_->least_memory_of_part(plan)
-                             : judge_->least_memory_of_layers(plan))) {
+                             : judge_->least_memory_of_layers(plan, again->held))) {
       census.larger += states;
     } else {
-      each_state(plans, plan, of.replicas);
+      each_state(plans, plan, least + left_.sends);
     }
   }
   if (left_.parts) each_part(plans, of, plan, dealing);
-  if (left_.groups) each_group(plans, plan, dealing, of.replicas);
+  if (left_.groups) each_group(plans, of, plan, dealing);
 }
 
 /// Plans that run all layers again and keep one input for several: as slow as one that keeps each.
-void Judge::each_group(const LayoutPlans& plans, Plan plan, const Dealing& dealing, Seconds<> replicas) {
+void Judge::each_group(const LayoutPlans& plans, MicroBatch& of, Plan plan, const Dealing& dealing) {
   const std::int32_t most = plans.most_in_group(dealing);
   if (most == 1) return;
   plan.recompute = Recompute::kFull;
-  if (too_slow(plan, judge_->least_step(plan), replicas)) {
+  const Seconds<> least = least_of_ranks(of, plan, dealing, of.whole) + left_.sends;
+  if (too_slow(plan, least, of.replicas)) {
     census.slower += (most - 1) * static_cast<std::int64_t>(plans.states.size());
     return;
   }
   for (std::int32_t n = 2; n <= most; ++n) {
     plan.recompute = Recompute::uniform(n);
-    each_state(plans, plan, replicas);
+    each_state(plans, plan, least);
   }
 }
 
@@ -364,11 +371,17 @@ void Judge::each_part(const LayoutPlans& plans, const MicroBatch& of, Plan plan,
   // No more than these are too small a part, whatever they hold.
   std::int32_t small = 0;
   while (small < most && in_all_parts(plan, dealing, small + 1) * kRounding < left_.layers_again) ++small;
-  const std::int64_t fullest = rank_layers(plan, dealing).fullest;
-  const double kept = of.kept.layers[static_cast<std::size_t>(fullest)];
+  const RankLayers ranks = rank_layers(plan, dealing);
+  const auto kept = [&](std::int64_t layers) { return of.kept.layers[static_cast<std::size_t>(layers)]; };
+  const std::int64_t last_chunk = dealing.even() ? dealing.between : dealing.last;
+  const double on_fullest = kept(ranks.fullest), on_last = kept(ranks.last) + of.head.raw();
   const auto slow = [&](std::int32_t n) {
-    const double again = of.layer_again.raw() * static_cast<double>(in_part(plan, dealing, n));
-    return too_slow(plan, seconds((kept + again) * passes(plan)), of.replicas);
+    const auto again = [&](std::int64_t layers) {
+      return of.layer_again.raw() * static_cast<double>(layers);
+    };
+    const double least = std::max(on_fullest + again(in_part(plan, dealing, ranks.beside, n)),
+                                  on_last + again(in_part(plan, dealing, last_chunk, n)));
+    return too_slow(plan, seconds(least * passes(plan)), left_.beside);
   };
   const auto excluded = [&](std::int32_t n) {
     plan.recompute = Recompute::block(n);
@@ -391,27 +404,25 @@ void Judge::each_part(const LayoutPlans& plans, const MicroBatch& of, Plan plan,
   census.larger += (out - small) * states;
   for (std::int32_t n = out + 1; n <= last; ++n) {
     plan.recompute = Recompute::block(n);
-    if (too_slow(plan, judge_->least_step(plan), of.replicas)) {
+    const Seconds<> step = judge_->least_step(plan);
+    if (too_slow(plan, step, of.replicas)) {
       census.slower += (last - n + 1) * states;
       break;
     }
-    each_state(plans, plan, of.replicas);
+    each_state(plans, plan, step);
   }
 }
 
-void Judge::each_state(const LayoutPlans& plans, const Plan& plan, Seconds<> replicas) {
+/// `least` of their step without what replicas add.
+void Judge::each_state(const LayoutPlans& plans, const Plan& plan, Seconds<> least) {
   const auto all = static_cast<std::int64_t>(plans.states.size());
-  const Seconds<> step = judge_->least_step(plan);
-  if (too_slow(plan, step, replicas)) {
+  const Seconds<> replicas = judge_->least_replicas(plan);
+  if (too_slow(plan, least, replicas) || too_slow(plan, judge_->least_step(plan), replicas)) {
     census.slower += all;
     return;
   }
   if (too_large(judge_->least_memory(plan))) {
     census.larger += all;
-    return;
-  }
-  if (too_slow(plan, step, judge_->least_replicas(plan))) {
-    census.slower += all;
     return;
   }
   for (std::size_t i = 0; i < plans.states.size(); ++i) {

@@ -106,12 +106,15 @@ class alignas(kApart) Judge {
     Again whole;               // whole layers
     Again kept;                // none, where some could be
     Seconds<> layer_again;     // of one layer that is run again
+    Seconds<> head;            // of a micro-batch beside the layers, on the last rank
   };
   /// What the bounds of a pipeline leave to be looked at.
   struct Left {
     std::vector<Again*> again;
     bool parts = false, groups = false;  // some layers run again; several with one input
     double layers_again = 0;             // of all, that parts have to run again at the least
+    Seconds<> sends;                     // of stages, at the least
+    Seconds<> beside;                    // them and what replicas add, at the least
     bool none() const { return again.empty() && !parts && !groups; }
   };
 
@@ -132,14 +135,14 @@ class alignas(kApart) Judge {
   Seconds<> least_of_parts(const MicroBatch& of, const Pipeline& pipeline);
   void first_dealing(const LayoutPlans& plans, MicroBatch& of, const Pipeline& pipeline);
   void other_dealings(const LayoutPlans& plans, MicroBatch& of, const Pipeline& pipeline);
-  Seconds<> least_of_ranks(Plan plan, const Dealing& dealing, Again& again);
+  Seconds<> least_of_ranks(const MicroBatch& of, Plan plan, const Dealing& dealing, Again& again);
   const std::vector<double>& layers_of(Again& again, Plan plan);
   Again& least_left(MicroBatch& of);
   void each_dealing(const LayoutPlans& plans, MicroBatch& of, const Pipeline& pipeline,
                     const Dealing& dealing);
-  void each_group(const LayoutPlans& plans, Plan plan, const Dealing& dealing, Seconds<> replicas);
+  void each_group(const LayoutPlans& plans, MicroBatch& of, Plan plan, const Dealing& dealing);
   void each_part(const LayoutPlans& plans, const MicroBatch& of, Plan plan, const Dealing& dealing);
-  void each_state(const LayoutPlans& plans, const Plan& plan, Seconds<> replicas);
+  void each_state(const LayoutPlans& plans, const Plan& plan, Seconds<> least);
   void consider(const Plan& plan);
 
   const Estimator* estimator_;

@@ -313,11 +313,23 @@ std::size_t at_state(const std::vector<Plan>& states, const Plan& plan) {
   return static_cast<std::size_t>(found - states.begin());
 }
 
+/// Layers of the rank that has the head.
+std::size_t layers_of_last(const Question& q, const Plan& plan) {
+  const std::int64_t rank = plan.schedule == Schedule::kZbV ? 0 : plan.pp - 1;
+  std::int64_t sum = 0;
+  for (int i = 0; i < chunks_of_rank(plan); ++i) {
+    const auto all = static_cast<std::int64_t>(q.model.layers.size());
+    sum += chunk_layers(all, plan, rank_chunk(plan, rank, i)).count();
+  }
+  return static_cast<std::size_t>(sum);
+}
+
 TEST(Search, NoBoundIsAboveAPlanItSpeaksFor) {
   for (const Asked& asked : kAsked) {
     const Question q = question(asked);
     const Estimator estimator(q);
     PlanEvaluator judge(estimator);
+    std::vector<double> held, of_layers;
     constexpr double kRounding = 1 + 1e-9;
     for (const Plan& layout : estimator.space().layouts({})) {
       const LayoutPlans plans = estimator.space().plans_of(layout, {});
@@ -340,7 +352,8 @@ TEST(Search, NoBoundIsAboveAPlanItSpeaksFor) {
         ASSERT_LE(judge.least_memory_of_part(plan).raw(), total) << canonical(plan);
         const bool in_part = plan.recompute.kind == Recompute::Kind::kBlock;
         if (!in_part) {
-          ASSERT_LE(judge.least_memory_of_layers(plan).raw(), total) << canonical(plan);
+          judge.held_by_layers(plan, held);
+          ASSERT_LE(judge.least_memory_of_layers(plan, held).raw(), total) << canonical(plan);
           const std::int32_t group =
               plan.recompute.kind == Recompute::Kind::kUniform ? plan.recompute.layers : 1;
           ASSERT_LE(judge.least_memory_of_dealings(plan, group).raw(), total) << canonical(plan);
@@ -349,7 +362,12 @@ TEST(Search, NoBoundIsAboveAPlanItSpeaksFor) {
         const double of_dealings = judge.least_replicas_of_dealings(plan).raw();
         ASSERT_LE(judge.least_step_of_kernels(plan).raw(), judge.least_step_of_micro_batch(plan).raw());
         ASSERT_LE(layers + judge.least_replicas(plan).raw(), step) << canonical(plan);
-        ASSERT_LE(layers * PlanEvaluator::least_turns(plan) + of_dealings, step) << canonical(plan);
+        const double sends = judge.least_sends(plan).raw();
+        ASSERT_LE(layers * PlanEvaluator::least_turns(plan) + sends + of_dealings, step) << canonical(plan);
+        judge.least_layers(plan, of_layers);
+        const double last = of_layers[layers_of_last(q, plan)] + judge.least_head(plan).raw(),
+                     passes = plan.grad_accumulation / (plan.schedule == Schedule::kDualPipe ? 2.0 : 1.0);
+        ASSERT_LE(last * passes + sends + judge.least_replicas(plan).raw(), step) << canonical(plan);
         Plan more = plan;
         const auto all_layers = static_cast<std::int32_t>(q.model.layers.size());
         more.recompute = plans.layers_in_groups ? Recompute::uniform(all_layers) : Recompute::kFull;
