@@ -8,6 +8,7 @@
 // Parsers return nothing on text they do not understand whole; the caller knows the flag and says so.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,8 +40,16 @@ std::string format(Ratio<> q);
 std::string format_number(double v);
 /// The next value that prints in full, no smaller than `q`: what is needed is not rounded down.
 BytesPerSecond<> rounded_up(BytesPerSecond<> q);
+/// The value before it: what may be had at most is not rounded up.
+Seconds<> rounded_down(Seconds<> q);
 /// "8,030,261,248".
 std::string format_count(double v);
+/// "1 GPU", "64 GPUs", "2 micro-batches": a whole number and its noun, with what the plural adds to it.
+std::string counted(double n, std::string_view noun, std::string_view plural = "s");
+template <std::integral Count>
+std::string counted(Count n, std::string_view noun, std::string_view plural = "s") {
+  return counted(static_cast<double>(n), noun, plural);
+}
 /// "98.4 %".
 std::string format_percent(double share);
 
