@@ -42,6 +42,8 @@ const AxisFinding* gradient_reduction(std::span<const AxisFinding> findings);
 class Sentence;
 /// The link that a collective waits for or, where no bandwidth of it is enough, one of which some is.
 std::size_t pacing(std::span<const AxisLink> links, std::size_t paced_by);
+/// What each link needs, as it is printed: not rounded down. One number wherever it is told.
+std::vector<AxisLink> as_printed(std::vector<AxisLink> links);
 /// The bandwidths of the links beside the main one, and what no bandwidth does.
 void add_links(const Cluster& cluster, std::span<const AxisLink> links, const AxisLink& main, Sentence& s);
 void keep_links(const Cluster& cluster, std::span<const AxisLink> links, AxisFinding& found);
