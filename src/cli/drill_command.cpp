@@ -40,7 +40,7 @@ Result<const Drill*> drill_of(const std::string& number, const char* verb) {
     if (number == known) return &drill;
     numbers += (numbers.empty() ? "one of " : ", ") + known;
   }
-  return Error{"unknown_name", "no drill " + quoted_flag_text(number), std::string(verb) + ": N",
+  return Error{"unknown_name", "no drill \"" + printable(number) + "\"", std::string(verb) + ": N",
                numbers + ", as shardplan drill list shows them", ""};
 }
 

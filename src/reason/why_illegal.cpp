@@ -83,9 +83,13 @@ class Candidates {
     p.first_layers = told_end(fixed_.first_layers);
     p.last_layers = told_end(fixed_.last_layers);
     p.micro_batch = micro_batch(p);
-    for (const std::int32_t ep : ways(Degree::kEp, divisors(std::max<std::int64_t>(1, experts_)))) {
+    const std::int64_t ranks = std::int64_t{p.dp} * cp * tp;
+    const std::vector<std::int64_t> split =
+        experts_ > 0 ? std::vector<std::int64_t>{1, tp} : std::vector<std::int64_t>{1};
+    for (const std::int32_t ep :
+         ways(Degree::kEp, divisors(std::gcd(std::max(experts_, std::int64_t{1}), ranks)))) {
       p.ep = ep;
-      for (const std::int32_t etp : ways(Degree::kEtp, {1, tp})) {
+      for (const std::int32_t etp : ways(Degree::kEtp, split)) {
         p.etp = etp;
         judge_pipelines(p);
       }
