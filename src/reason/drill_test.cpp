@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <set>
 
+#include "estimate/comm.h"
 #include "reason/bisect.h"
 #include "reason/drill_reader_test.h"
 #include "units/format.h"

@@ -186,24 +186,6 @@ TEST(NothingFits, WhatIsToldIsTakenBackFirst) {
   EXPECT_EQ(asked.why->changes.front().price.substr(0, 14), "nothing to buy");
 }
 
-TEST(NothingFits, OfWhatIsToldOnlyThatGoesWhichHasTo) {
-  QuestionSpec spec = of_model("llama3-70b", "h100-sxm", "64");
-  spec.tp = "1";
-  spec.zero = "0";
-  spec.micro_batch = "1";
-  spec.cp = "1";
-  const Asked asked(spec);
-  ASSERT_TRUE(asked.why);
-  const auto told = std::find_if(asked.why->changes.begin(), asked.why->changes.end(),
-                                 [](const FittingChange& change) { return change.id == "told"; });
-  const auto one =
-      std::find_if(asked.why->changes.begin(), asked.why->changes.end(),
-                   [](const FittingChange& c) { return c.id == "tp" || c.id == "zero" || c.id == "pp"; });
-  ASSERT_TRUE(told != asked.why->changes.end() || one != asked.why->changes.end());
-  if (told == asked.why->changes.end()) GTEST_SKIP() << "one is enough: " << one->statement;
-  EXPECT_THAT(told->statement, Not(HasSubstr("micro-batch")));
-}
-
 TEST(NothingFits, AFullHostIsALimitAndItsMemoryAChange) {
   const Asked asked(full_host());
   EXPECT_THAT(asked.why->limits, Contains(Field(&Limit::id, "host_memory")));

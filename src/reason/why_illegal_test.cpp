@@ -83,7 +83,7 @@ TEST(WhyIllegal, OfBoundsThoseAreNamedThatHaveToGo) {
   FixedAxes fixed;
   fixed.bounds_of(Degree::kDp).least = 8;
   fixed.bounds_of(Degree::kTp).most = 4;
-  EXPECT_THAT(why(q, fixed), HasSubstr("dp at least 8 leaves none: dp 8"));
+  EXPECT_THAT(why(q, fixed), HasSubstr("dp at least 8 leaves none: dp 16 x micro-batch 1 does not divide"));
   FixedAxes other = fixed;
   other.bounds_of(Degree::kDp) = {};
   EXPECT_EQ(why(q, other), "legal");

@@ -52,12 +52,12 @@ TEST(WhyNot, WhatTheBestPlanHasIsSaid) {
 
 TEST(WhyNot, WhatIsSearchedIsBoundedAsForThePlan) {
   const WhyNot any = asked("llama3-8b", "16", "pp4");
-  const WhyNot bounded = asked("llama3-8b", "16", "pp4", {.min = "tp=2"});
+  const WhyNot bounded = asked("llama3-8b", "16", "pp4", {.min = "tp=2", .max = {}, .forbid = {}});
   EXPECT_GE(bounded.best.best->plan.tp, 2);
   EXPECT_GE(bounded.with->best->plan.tp, 2);
   EXPECT_LT(any.best.best->plan.tp, 2);
   EXPECT_EQ(asked("llama3-8b", "16", "pp4", {}, "tp=2").best.best->plan.tp, 2);
-  EXPECT_TRUE(asked("llama3-8b", "16", "pp4", {.forbid = "pp"}).illegal);
+  EXPECT_TRUE(asked("llama3-8b", "16", "pp4", {.min = {}, .max = {}, .forbid = "pp"}).illegal);
 }
 
 TEST(WhyNot, ARuleIsNamed) {
