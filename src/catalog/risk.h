@@ -15,7 +15,7 @@ namespace shardplan {
 
 struct RiskFigures {
   Sourced<Ratio<>> felt, exposed, worth_saying, bubble, slow_gpu, many_replicas, fragmentation,
-      network_margin, effective_time;
+      network_margin, effective_time, run_days, cache_load, token_time_off;
 };
 
 struct RiskFigure {
@@ -38,6 +38,12 @@ inline constexpr std::array kRiskFigures{
     RiskFigure{"network_margin", &RiskFigures::network_margin, false,
                "times what traffic needs to hide is bandwidth enough"},
     RiskFigure{"effective_time_share", &RiskFigures::effective_time, true,
-               "of the time in steps that count is what large runs reach"}};
+               "of the time in steps that count is what large runs reach"},
+    RiskFigure{"run_days", &RiskFigures::run_days, false,
+               "days are how long a run is taken to last: what is expected in them is told"},
+    RiskFigure{"cache_load", &RiskFigures::cache_load, false,
+               "times the load is cache enough for answers that run longer than told"},
+    RiskFigure{"token_time_off", &RiskFigures::token_time_off, false,
+               "times what is predicted is what a token may well take"}};
 
 }  // namespace shardplan

@@ -8,7 +8,7 @@ namespace shardplan::cli {
 namespace {
 
 struct Typed {
-  int number = 0;
+  std::string number;
   std::string file;
   bool empty_form = false;
 };
@@ -33,21 +33,29 @@ DrillReader reader() {
           }};
 }
 
-Error no_such_drill(int number, const std::string& where) {
-  return {"unknown_name", "no drill " + std::to_string(number), where,
-          "a number that shardplan drill list shows", ""};
+Result<const Drill*> drill_of(const std::string& number, const char* verb) {
+  std::string numbers;
+  for (const Drill& drill : drills()) {
+    const std::string known = std::to_string(drill.number);
+    if (number == known) return &drill;
+    numbers += (numbers.empty() ? "one of " : ", ") + known;
+  }
+  return Error{"unknown_name", "no drill \"" + printable(number) + "\"", std::string(verb) + ": N",
+               numbers + ", as shardplan drill list shows them", ""};
 }
 
 int show(const Typed& typed, const Output& output) {
-  const Drill* drill = find_drill(typed.number);
-  if (drill == nullptr) return output.error(no_such_drill(typed.number, "drill show"));
+  const Result<const Drill*> found = drill_of(typed.number, "drill show");
+  if (!found) return output.error(found.error());
+  const Drill* drill = *found;
   if (typed.empty_form) return output.page(drill_template(*drill), "--template");
   return output.answer(drill_question_text(*drill), drill_question_json(*drill));
 }
 
 int solve(const Typed& typed, const Output& output) {
-  const Drill* drill = find_drill(typed.number);
-  if (drill == nullptr) return output.error(no_such_drill(typed.number, "drill solve"));
+  const Result<const Drill*> found = drill_of(typed.number, "drill solve");
+  if (!found) return output.error(found.error());
+  const Drill* drill = *found;
   const std::vector<DrillSolution> solutions = solve_drill(*drill, reader());
   return output.answer(drill_solution_text(*drill, solutions), drill_solution_json(*drill, solutions));
 }
@@ -59,7 +67,7 @@ int check(const Typed& typed, const Output& output) {
   const Result<DrillAnswer> answer = read_drill_answer(*text, typed.file, drill_form());
   if (!answer) return output.error(answer.error());
   const Drill* drill = find_drill(answer->drill);
-  if (drill == nullptr) return output.error(no_such_drill(answer->drill, typed.file + ": drill"));
+  assert(drill != nullptr);  // the form names them
   const DrillGrade grade = grade_drill(*drill, *answer, reader());
   return output.answer(drill_grade_text(grade), drill_grade_json(grade), grade.passed);
 }

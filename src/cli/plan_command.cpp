@@ -76,6 +76,7 @@ Result<Found> find(const Typed& typed, const PlanQuestion& asked) {
   RunAnswer run = run_answer(asked.objective, choice.sizes, answered.result.best);
   run.precisions = std::move(choice.precisions);
   run.pareto = std::move(front);
+  add_interruptions(estimator, run);
   return Found{std::move(choice.question), std::move(answered), std::move(run), {spent.count()}};
 }
 
@@ -133,30 +134,13 @@ int run(const Typed& typed, const Output& output) {
   return kInterrupted;
 }
 
-/// A list that is told in several parts is their list.
-void add_plan_flag(CLI::App& command, const PlanFlag& flag, const std::shared_ptr<Typed>& typed) {
-  if (!flag.list) {
-    command.add_option(flag.flag, flag.text(typed->spec), flag.help)->type_name("");
-    return;
-  }
-  const auto join = [typed, text = flag.text](const std::vector<std::string>& parts) {
-    std::string whole = parts.front();
-    for (std::size_t i = 1; i < parts.size(); ++i) whole += "," + parts[i];
-    text(typed->spec) = whole;
-  };
-  command.add_option_function<std::vector<std::string>>(flag.flag, join, flag.help)
-      ->type_name("")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
 }  // namespace
 
 void add_plan_command(CLI::App& app, Program& program) {
   const auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand("plan", "the best plan for a model on a cluster, and why");
   add_question_flags(*command, typed->spec.question);
-  for (const PlanFlag& flag : plan_flags()) add_plan_flag(*command, flag, typed);
+  for (const PlanFlag& flag : plan_flags()) add_plan_flag(*command, flag, typed->spec);
   command
       ->add_option(
           kPareto, typed->pareto,
@@ -164,9 +148,7 @@ void add_plan_command(CLI::App& app, Program& program) {
       ->type_name("")
       ->expected(0, 1)
       ->default_str(kNoFile);  // an empty value is no value
-  command->add_flag(kWholeSpaceFlag, typed->spec.whole_space,
-                    "search also uneven first and last stages, any modules run again, tensor parallelism "
-                    "without sequence parallelism, ranks in any order; slower");
+  add_whole_space_flag(*command, typed->spec);
   command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
   command
       ->add_option("--timeline", typed->timeline,

@@ -13,5 +13,10 @@ namespace shardplan::cli {
 
 /// The spec must live as long as the command.
 void add_question_flags(CLI::App& command, QuestionSpec& spec);
+/// A list that is told in several parts is their list. The spec must live as long here too, and below.
+void add_plan_flag(CLI::App& command, const PlanFlag& flag, PlanSpec& spec);
+void add_whole_space_flag(CLI::App& command, PlanSpec& spec);
+/// All that says what is searched, for the commands that search beside plan.
+void add_search_flags(CLI::App& command, PlanSpec& spec);
 
 }  // namespace shardplan::cli

@@ -21,8 +21,9 @@ int run(const Typed& typed, const Output& output) {
   }
   const Result<ServeQuestion> question = build_serve_question(typed.spec, catalog());
   if (!question) return output.error(question.error());
-  if (const auto illegal = why_illegal(question->question, question->question.fixed))
-    return output.error(illegal_plan(*illegal));
+  const Question& asked = question->question;
+  if (const auto illegal = why_illegal(asked, asked.fixed))
+    return output.error(illegal_axes(asked, asked.fixed, *illegal, told_axes(typed.spec)));
   const ServeAnswer answer = serve_answer(*question);
   std::string text = serve_text(answer);
   Json json = serve_json(answer);

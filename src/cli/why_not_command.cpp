@@ -11,7 +11,7 @@ namespace shardplan::cli {
 namespace {
 
 struct Typed {
-  QuestionSpec spec;
+  PlanSpec spec;
   std::string what;
 };
 
@@ -22,7 +22,7 @@ int run(const Typed& typed, const Output& output) {
   if (!asked) return output.error(asked.error());
   const Question& question = asked->question;
   if (const auto illegal = why_illegal(question, question.fixed))
-    return output.error(illegal_axes(question, question.fixed, *illegal, told_axes(typed.spec)));
+    return output.error(illegal_axes(question, question.fixed, *illegal, asked->told));
   SearchProgress progress;
   const Estimator estimator(question);
   const WhyNot why = kind->whole ? why_not(estimator, question.fixed, asked->kind.as_plan(),
@@ -46,7 +46,8 @@ void add_why_not_command(CLI::App& app, Program& program) {
           "WHAT", typed->what,
           "axes of plans (tp16, zero3, cp2.ep8), a whole plan, a file of plan --json, or - for standard input")
       ->required();
-  add_question_flags(*command, typed->spec);
+  add_question_flags(*command, typed->spec.question);
+  add_search_flags(*command, typed->spec);
   add_json_flag(*command, program);
   command->callback([typed, &program] { program.status = run(*typed, program.output); });
 }

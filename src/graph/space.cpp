@@ -168,16 +168,18 @@ bool Space::stage_allowed(const Plan& p) const {
 
 bool Space::state_allowed(const Plan& p) const { return stage_allowed(p) && shard_group_allowed(p); }
 
+bool Space::sequence_allows(const Plan& p) const {
+  // Causal context parallelism gives each rank two slices, an early and a late one, to balance the work.
+  const std::int64_t slices = p.cp > 1 ? 2 * std::int64_t{p.cp} : 1, sequence = question_.workload.sequence;
+  return divides(slices, sequence) &&
+         (!p.sequence_parallel || (p.tp > 1 && divides(std::int64_t{p.cp} * p.tp, sequence)));
+}
+
 std::optional<Constraint> Space::layout_breaks(const Plan& p) const {
   if (p.gpus() != question_.cluster.gpus) return Constraint::kGpuCount;
   if (!divides(p.tp, heads_) || !kv_heads_allow(p.tp)) return Constraint::kHeads;
   if (!divides(p.tp, widths_) || !divides(p.etp, expert_widths_)) return Constraint::kWidths;
-  // Causal context parallelism gives each rank two slices, an early and a late one, to balance the work.
-  const std::int64_t slices = p.cp > 1 ? 2 * std::int64_t{p.cp} : 1, sequence = question_.workload.sequence;
-  if (!divides(slices, sequence) ||
-      (p.sequence_parallel && (p.tp == 1 || !divides(std::int64_t{p.cp} * p.tp, sequence)))) {
-    return Constraint::kSequence;
-  }
+  if (!sequence_allows(p)) return Constraint::kSequence;
   if (!experts_allow(p)) return Constraint::kExperts;
   if (!rank_order_allowed(p)) return Constraint::kRankOrder;
   return std::nullopt;
@@ -195,6 +197,26 @@ std::optional<Constraint> Space::first_broken(const Plan& p) const {
   if (const auto broken = pipeline_breaks(p)) return broken;
   if (!state_allowed(p)) return Constraint::kZero;
   return std::nullopt;
+}
+
+std::vector<Constraint> Space::all_broken(const Plan& p) const {
+  std::vector<Constraint> broken;
+  const auto hold = [&](bool kept, Constraint rule) {
+    if (!kept) broken.push_back(rule);
+  };
+  hold(p.gpus() == question_.cluster.gpus, Constraint::kGpuCount);
+  hold(divides(p.tp, heads_) && kv_heads_allow(p.tp), Constraint::kHeads);
+  hold(divides(p.tp, widths_) && divides(p.etp, expert_widths_), Constraint::kWidths);
+  hold(layers_allow(p), Constraint::kLayers);
+  hold(sequence_allows(p), Constraint::kSequence);
+  const bool experts = experts_allow(p);
+  hold(experts, Constraint::kExperts);
+  hold(batch_allows(p), Constraint::kBatch);
+  hold(schedule_allows(p), Constraint::kSchedule);
+  // Groups of experts are counted in ranks that their axes divide.
+  hold(!experts || state_allowed(p), Constraint::kZero);
+  hold(!experts || rank_order_allowed(p), Constraint::kRankOrder);
+  return broken;
 }
 
 bool Space::shard_group_allowed(const Plan& p) {

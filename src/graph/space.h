@@ -121,6 +121,10 @@ class Space {
   std::optional<Constraint> first_broken(const Plan& plan) const;
   /// The same with the numbers, for people.
   std::optional<Violation> violation(const Plan& plan) const;
+  /// Every rule that it breaks, in the order of Constraint; of its state only where its experts are legal.
+  std::vector<Constraint> all_broken(const Plan& plan) const;
+  /// One of the rules that it breaks, in words.
+  Violation violation(const Plan& plan, Constraint broken) const;
   /// The group sizes (tp, cp, pp, dp, ep, etp), with sequence parallelism and without, their ranks in every
   /// order, that agree with `fixed` and may have legal plans.
   std::vector<Plan> layouts(const FixedAxes& fixed) const;
@@ -147,6 +151,7 @@ class Space {
   /// The first rule that the group sizes break; micro-batches, pipeline and dealing; neither reads the state.
   std::optional<Constraint> layout_breaks(const Plan& p) const;
   std::optional<Constraint> pipeline_breaks(const Plan& p) const;
+  bool sequence_allows(const Plan& p) const;
   bool kv_heads_allow(std::int64_t tp) const;
   bool layers_allow(const Plan& p) const;
   bool experts_allow(const Plan& p) const;

@@ -2,6 +2,7 @@
 #include "graph/placement.h"
 #include "graph/space.h"
 #include "graph/stages.h"
+#include "units/format.h"
 
 namespace shardplan {
 namespace {
@@ -11,6 +12,10 @@ bool divides(std::int64_t degree, std::int64_t what) { return what % degree == 0
 std::string says(const char* axis, std::int64_t degree, std::int64_t what, const char* of) {
   return std::string(axis) + " " + std::to_string(degree) + " does not divide " + std::to_string(what) + " " +
          of;
+}
+
+std::string there_are(std::int64_t gpus) {
+  return gpus == 1 ? "there is 1 GPU" : "there are " + std::to_string(gpus) + " GPUs";
 }
 
 /// "; the first one is told to hold 3, the last one 4"
@@ -24,12 +29,30 @@ std::string told_ends(const Plan& p) {
   return text;
 }
 
+std::string layer_rule(const Plan& p, std::int64_t layers) {
+  const std::string over = " over " + std::to_string(layers) + " layers: ";
+  if (p.pp == 1 && chunks_told_apart(p) > 0)
+    return "one chunk" + over + "what its ends hold apart from the others needs a pipeline, pp > 1" +
+           told_ends(p);
+  return "pp " + std::to_string(p.pp) + " x " +
+         (p.schedule == Schedule::kZbV ? "2 (zb-v)" : "interleave " + std::to_string(p.interleave)) +
+         " chunks" + over + "at least one layer a chunk, and equal chunks when a rank has several" +
+         told_ends(p);
+}
+
 std::string expert_rule(const Plan& p, std::int64_t experts) {
   const std::string ep = "ep " + std::to_string(p.ep), etp = "etp " + std::to_string(p.etp);
   if (experts == 0) return (p.ep > 1 ? ep : etp) + " for a model without experts";
   return ep + " (" + etp + ", 1 or tp) must divide " + std::to_string(experts) +
          " experts and, times etp, the " + std::to_string(std::int64_t{p.dp} * p.cp * p.tp) +
          " ranks of dp x cp x tp";
+}
+
+std::string batch_rule(const Plan& p, std::int64_t batch) {
+  const std::string each = "dp " + std::to_string(p.dp) + " x micro-batch " + std::to_string(p.micro_batch);
+  const std::string whole = "the global batch of " + counted(batch, "sequence");
+  if (!divides(std::int64_t{p.dp} * p.micro_batch, batch)) return each + " does not divide " + whole;
+  return each + " x " + counted(p.grad_accumulation, "micro-batch", "es") + " is not " + whole;
 }
 
 std::string schedule_rule(const Plan& p) {
@@ -84,20 +107,23 @@ const char* name(Constraint constraint) {
 
 std::optional<Violation> Space::violation(const Plan& p) const {
   const auto broken = first_broken(p);
-  if (!broken) return std::nullopt;
+  return broken ? std::optional(violation(p, *broken)) : std::nullopt;
+}
+
+Violation Space::violation(const Plan& p, Constraint broken) const {
   const auto num = [](std::int64_t v) { return std::to_string(v); };
-  Violation v{*broken, 0, 0, {}};
+  Violation v{broken, 0, 0, {}};
   const auto set = [&](std::int64_t required, std::int64_t available, std::string where) {
     v.required = static_cast<double>(required);
     v.available = static_cast<double>(available);
     v.where = std::move(where);
   };
   const std::int64_t batch = question_.workload.global_batch, sequence = question_.workload.sequence;
-  switch (*broken) {
+  switch (broken) {
     case Constraint::kGpuCount:
       set(p.gpus(), question_.cluster.gpus,
           "dp " + num(p.dp) + " x tp " + num(p.tp) + " x pp " + num(p.pp) + " x cp " + num(p.cp) + " = " +
-              num(p.gpus()) + ", and there are " + num(question_.cluster.gpus) + " GPUs");
+              num(p.gpus()) + ", and " + there_are(question_.cluster.gpus));
       break;
     case Constraint::kHeads:
       set(p.tp, heads_,
@@ -113,30 +139,26 @@ std::optional<Violation> Space::violation(const Plan& p) const {
       }
       break;
     case Constraint::kLayers:
-      set(all_chunks(p), layers_,
-          "pp " + num(p.pp) + " x " +
-              (p.schedule == Schedule::kZbV ? "2 (zb-v)" : "interleave " + num(p.interleave)) +
-              " chunks over " + num(layers_) +
-              " layers: at least one layer a chunk, and equal chunks when a rank has several" + told_ends(p));
+      set(all_chunks(p), layers_, layer_rule(p, layers_));
       break;
     case Constraint::kSequence:
       set(std::int64_t{p.cp} * p.tp, sequence,
-          p.tp == 1 && p.sequence_parallel ? "sequence parallelism needs tp > 1"
-                                           : "cp " + num(p.cp) + " (two slices each) and tp " + num(p.tp) +
-                                                 " must divide the sequence of " + num(sequence) + " tokens");
+          p.tp == 1 && p.sequence_parallel
+              ? "sequence parallelism needs tp > 1"
+              : "cp " + num(p.cp) + " (two slices each) and tp " + num(p.tp) +
+                    " must divide the sequence of " + counted(sequence, "token"));
       break;
     case Constraint::kExperts:
       set(p.ep, experts_, expert_rule(p, experts_));
       break;
     case Constraint::kBatch:
-      set(p.sequences(), batch,
-          "dp " + num(p.dp) + " x micro-batch " + num(p.micro_batch) + " x " + num(p.grad_accumulation) +
-              " micro-batches is not the global batch of " + num(batch) + " sequences");
+      set(p.sequences(), batch, batch_rule(p, batch));
       break;
     case Constraint::kSchedule:
       set(p.interleave, p.pp,
           std::string("schedule ") + name(p.schedule) + " with interleave " + num(p.interleave) + ", pp " +
-              num(p.pp) + " and " + num(p.grad_accumulation) + " micro-batches: " + schedule_rule(p));
+              num(p.pp) + " and " + counted(p.grad_accumulation, "micro-batch", "es") + ": " +
+              schedule_rule(p));
       break;
     case Constraint::kZero:
       set(p.zero_stage, 0, zero_rule(question_.framework, p));

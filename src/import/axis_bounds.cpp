@@ -305,8 +305,16 @@ Result<std::vector<std::string>> take_fixed(const std::optional<std::string>& te
 }
 
 Error as_typed(Error error, const std::vector<std::string>& in_fix) {
-  for (const std::string& axis : in_fix)
-    if (error.where == "--" + axis) error.where = "--fix " + axis;
+  std::string where;
+  for (std::size_t from = 0; from <= error.where.size();) {
+    const std::size_t to = std::min(error.where.find(", ", from), error.where.size());
+    std::string flag = error.where.substr(from, to - from);
+    for (const std::string& axis : in_fix)
+      if (flag == "--" + axis) flag = "--fix " + axis;
+    where += (where.empty() ? "" : ", ") + flag;
+    from = to + 2;
+  }
+  error.where = where;
   return error;
 }
 

@@ -23,7 +23,7 @@ void take_gpus(QuestionSpec& spec, std::span<const PlanText> texts, std::vector<
     const auto gpus = gpus_of(text);
     if (spec.gpus || spec.topology || !gpus) continue;
     spec.gpus = std::to_string(*gpus);
-    assumed.push_back(count(*gpus) + " GPUs: those of " + text.where);
+    assumed.push_back(counted(*gpus, "GPU") + (*gpus == 1 ? ": that of " : ": those of ") + text.where);
   }
 }
 
@@ -45,8 +45,8 @@ std::optional<Error> other_batch(const PlanText& text, const Plan& plan, std::in
   const std::int64_t each = std::int64_t{plan.dp} * plan.micro_batch;
   return Error{"not_divisible",
                "dp " + std::to_string(plan.dp) + " x micro-batch " + std::to_string(plan.micro_batch) +
-                   " x " + std::to_string(plan.grad_accumulation) +
-                   " micro-batches is not the global batch of " + count(batch) + " sequences",
+                   " x " + counted(plan.grad_accumulation, "micro-batch", "es") +
+                   " is not the global batch of " + counted(batch, "sequence"),
                text.where,
                batch % each == 0 ? "ga" + std::to_string(batch / each)
                                  : "a batch that is a multiple of dp x micro-batch = " + std::to_string(each),
@@ -110,7 +110,7 @@ Result<ComparedPlans> build_comparison(QuestionSpec spec, const std::array<PlanT
       spec.global_batch = std::to_string(a ? *a : *b);
       question = build_question(spec, catalog);
       if (!question) return question.error();
-      from_plans.push_back("global batch " + count(a ? *a : *b) + " sequences" +
+      from_plans.push_back("global batch " + counted(a ? *a : *b, "sequence") +
                            (own_batches ? " of " : ": that of ") + texts[a ? 0 : 1].where +
                            (own_batches ? " and " + count(*b) + " of " + texts[1].where : ""));
     }
@@ -128,7 +128,8 @@ Result<ComparedPlans> build_comparison(QuestionSpec spec, const std::array<PlanT
   return asked;
 }
 
-Result<AskedKind> build_why_not(QuestionSpec spec, const PlanText& kind, const Catalog& catalog) {
+Result<AskedKind> build_why_not(PlanSpec whole, const PlanText& kind, const Catalog& catalog) {
+  QuestionSpec& spec = whole.question;
   spec.purpose = Purpose::kPlan;
   std::vector<std::string> from_plan;
   if (kind.whole) {
@@ -143,9 +144,11 @@ Result<AskedKind> build_why_not(QuestionSpec spec, const PlanText& kind, const C
     return Error{"unsupported", "how micro-batches are dealt is no axis of a search", kind.where,
                  "a whole plan, with dp, a ZeRO stage and a micro-batch, or axes alone", ""};
   }
-  Result<Question> question = build_question(spec, catalog);
+  Result<Question> question = searched_question(whole, catalog);
   if (!question) return question.error();
-  AskedKind asked{std::move(question).value(), kind, {}};
+  QuestionSpec by_flags = spec;
+  const auto in_fix = take_fixed(whole.fix, by_flags);
+  AskedKind asked{std::move(question).value(), kind, {}, told_axes(spec, *in_fix, whole.bounds)};
   asked.question.assumed.insert(asked.question.assumed.begin(), from_plan.begin(), from_plan.end());
   asked.with = asked.question.fixed;
   if (auto error = add_axes(kind, asked.with)) return *error;

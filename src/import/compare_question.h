@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "import/plan_question.h"
 #include "import/plan_text.h"
 #include "import/question.h"
 
@@ -32,8 +33,10 @@ Result<ComparedPlans> build_comparison(QuestionSpec spec, const std::array<PlanT
 struct AskedKind {
   Question question;
   PlanText kind;
-  FixedAxes with;  // what was told of the question, and the kind
+  FixedAxes with;              // what was told of the question, and the kind
+  std::vector<ToldAxis> told;  // for errors
 };
-Result<AskedKind> build_why_not(QuestionSpec spec, const PlanText& kind, const Catalog& catalog);
+/// Of the flags of a run none is read.
+Result<AskedKind> build_why_not(PlanSpec spec, const PlanText& kind, const Catalog& catalog);
 
 }  // namespace shardplan

@@ -165,20 +165,31 @@ DrillAnswer::Scenario read_scenario(const std::string& id, const JsonNode& node,
   return s;
 }
 
+std::string drill_numbers(const DrillForm& form) {
+  std::string numbers;
+  for (const DrillForm::Ids& drill : form.drills)
+    numbers += (numbers.empty() ? "one of " : ", ") + std::to_string(drill.drill);
+  return numbers;
+}
+
 DrillAnswer read_fields(const JsonNode& root, const DrillForm& form) {
   DrillAnswer answer;
   root.allow_only({"drill", "scenario"});
-  answer.drill = static_cast<int>(root.at("drill").integer(1, kDrillMax));
+  const JsonNode number = root.at("drill");
+  answer.drill = static_cast<int>(number.integer(1, kDrillMax));
+  const auto drill = std::find_if(form.drills.begin(), form.drills.end(),
+                                  [&](const DrillForm::Ids& d) { return d.drill == answer.drill; });
+  if (drill == form.drills.end()) {
+    number.fail("unknown_name", "no drill " + std::to_string(answer.drill), drill_numbers(form));
+    return answer;
+  }
   const JsonNode scenarios = root.find("scenario");
   if (!scenarios) return answer;
   const auto members = scenarios.members();
   if (members.size() > kScenariosMax)
     scenarios.fail("out_of_range", "too many scenarios", "those of the drill");
-  const auto drill = std::find_if(form.drills.begin(), form.drills.end(),
-                                  [&](const DrillForm::Ids& d) { return d.drill == answer.drill; });
   for (const JsonNode::Member& member : members) {
     const bool known =
-        drill == form.drills.end() ||
         std::find(drill->scenarios.begin(), drill->scenarios.end(), member.key) != drill->scenarios.end();
     if (!known) {
       member.value.fail(

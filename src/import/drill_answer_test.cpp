@@ -75,6 +75,14 @@ TEST(DrillAnswer, ErrorsNameTheLine) {
               StartsWith("a.toml:4"));
 }
 
+TEST(DrillAnswer, ANumberThatIsNoDrillHasItsLineAndThoseThatThereAre) {
+  const auto answer = read("# mine\ndrill = 7\n[scenario.A]\n");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().where, "a.toml:2: drill");
+  EXPECT_EQ(answer.error().message, "no drill 7");
+  EXPECT_EQ(answer.error().expected, "one of 1, 2");
+}
+
 TEST(DrillAnswer, ErrorsNameTheNearest) {
   EXPECT_EQ(read("drill = 2\n[scenario.A.constraint]\nkind = \"stat\"\n").error().nearest, "state");
   EXPECT_EQ(read("drill = 2\n[scenario.A]\nunknown = []\n").error().nearest, "unknowns");

@@ -209,8 +209,8 @@ Result<std::optional<GpuRange>> read_sizes(const PlanSpec& spec, const Catalog& 
   }
   if (sizes && o.spending) sizes->most = std::min(sizes->most, paid_for(o));
   if (sizes && sizes->count() == 0) {
-    return Error{"out_of_range", budget_words(o) + " pays for " + std::to_string(paid_for(o)) + " GPUs",
-                 "--budget", "at least the fewest GPUs asked for, " + std::to_string(sizes->first()), ""};
+    return Error{"out_of_range", budget_words(o) + " pays for " + counted(paid_for(o), "GPU"), "--budget",
+                 "at least the fewest GPUs asked for, " + std::to_string(sizes->first()), ""};
   }
   if (sizes && sizes->count() > kSizesMax) {
     return Error{"out_of_range", format_count(static_cast<double>(sizes->count())) + " sizes of the cluster",
@@ -296,12 +296,13 @@ Result<PlanQuestion> question_in_one_precision(const PlanSpec& spec, const Catal
   if (!question) return question.error();
   const std::int64_t gpus = question->cluster.gpus;
   if (!*sizes && objective->spending && gpus > paid_for(*objective)) {
-    return Error{"conflict",
-                 std::to_string(gpus) + " GPUs are more than " + budget_words(*objective) + " pays for",
-                 "--budget",
-                 "at most " + std::to_string(paid_for(*objective)) +
-                     " GPUs, or a range: --gpus 1:" + std::to_string(gpus),
-                 ""};
+    return Error{
+        "conflict",
+        counted(gpus, "GPU") + (gpus == 1 ? " is" : " are") + " more than " + budget_words(*objective) +
+            " pays for",
+        "--budget",
+        "at most " + counted(paid_for(*objective), "GPU") + ", or a range: --gpus 1:" + std::to_string(gpus),
+        ""};
   }
   QuestionOfSize of_size = [one = *question](std::int64_t) { return one; };
   if (*sizes) {
@@ -327,6 +328,22 @@ Result<std::vector<std::string>> several_precisions(const QuestionSpec& spec) {
 }  // namespace
 
 std::span<const PlanFlag> plan_flags() { return kFlags; }
+
+std::span<const PlanFlag> search_flags() {
+  constexpr std::size_t kSearched = 4;
+  static_assert(kFlags[kSearched - 1].list && !kFlags[kSearched].list, "the lists say what is searched");
+  return std::span(kFlags).first(kSearched);
+}
+
+Result<Question> searched_question(const PlanSpec& spec, const Catalog& catalog) {
+  PlanSpec told = spec;
+  told.fix.reset();
+  const auto in_fix = take_fixed(spec.fix, told.question);
+  if (!in_fix) return in_fix.error();
+  Result<Question> question = bounded_question(told.question, told, catalog);
+  if (!question) return as_typed(question.error(), *in_fix);
+  return question;
+}
 
 bool is_gpu_range(const std::string& text) { return text.find(':') != std::string::npos; }
 

@@ -52,6 +52,12 @@ struct PlanFlag {
 std::span<const PlanFlag> plan_flags();
 inline constexpr const char* kWholeSpaceFlag = "--whole-space";
 
+/// Those of them that say what is searched, for whatever searches.
+std::span<const PlanFlag> search_flags();
+
+/// The question on its one size and in its one precision, within what is searched.
+Result<Question> searched_question(const PlanSpec& spec, const Catalog& catalog);
+
 /// The whole question, or the first thing that is wrong with it. It refers to the catalog.
 Result<PlanQuestion> build_plan_question(const PlanSpec& spec, const Catalog& catalog);
 

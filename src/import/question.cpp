@@ -134,22 +134,23 @@ std::optional<Error> too_many_layer_kinds(const Model& model) {
 /// The told degrees must fit into the GPUs, whatever else is searched.
 std::optional<Error> degrees_that_do_not_fit(const Question& q) {
   std::int64_t product = 1;
-  std::string told;
+  std::string told, flags = "--gpus";
   for (const auto& [axis, degree] :
        {std::pair{"dp", q.fixed.dp}, {"tp", q.fixed.tp}, {"pp", q.fixed.pp}, {"cp", q.fixed.cp}}) {
     if (!degree) continue;
     product *= *degree;
     told += (told.empty() ? "" : " x ") + std::string(axis) + " " + std::to_string(*degree);
+    flags += std::string(", --") + axis;
     if (product > kGpusMax) break;
   }
   const bool all = q.fixed.dp && q.fixed.tp && q.fixed.pp && q.fixed.cp;
   if (all && product != q.cluster.gpus) {
-    return Error{"not_divisible", told + " is not " + std::to_string(q.cluster.gpus) + " GPUs", "--gpus",
-                 std::to_string(product), ""};
+    return Error{"not_divisible", told + " is not " + counted(q.cluster.gpus, "GPU"), flags,
+                 std::to_string(product) + " GPUs", ""};
   }
   if (q.cluster.gpus % product == 0) return std::nullopt;
-  return Error{"not_divisible", told + " does not divide " + std::to_string(q.cluster.gpus) + " GPUs",
-               "--gpus", "a multiple of " + std::to_string(product), ""};
+  return Error{"not_divisible", told + " does not divide " + counted(q.cluster.gpus, "GPU"), flags,
+               "GPUs that are a multiple of " + std::to_string(product), ""};
 }
 
 }  // namespace

@@ -83,8 +83,7 @@ Result<Cluster> course_cluster(const QuestionSpec& spec, const Catalog& catalog,
   Cluster& cluster = built.value();
   cluster.name = "course cluster";
   cluster.assumed.insert(cluster.assumed.begin(), std::string("no cluster told: ") +
-                                                      std::to_string(cluster.gpus) +
-                                                      (cluster.gpus == 1 ? " GPU" : " GPUs") +
+                                                      counted(cluster.gpus, "GPU") +
                                                       " of the course cluster (" + kDefaultCluster + ")");
   if (spec.hbm || spec.hbm_bw || spec.peak_tflops) {
     cluster.device.name = "GPU by hand";

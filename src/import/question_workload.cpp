@@ -60,9 +60,8 @@ void take_default_batch(Question& q, std::int64_t parts) {
       told * near.value_or(static_cast<std::int64_t>(std::ceil(exact / static_cast<double>(rest))) * rest);
   const double sequences = static_cast<double>(q.workload.global_batch);
   q.assumed.push_back(
-      "global batch " + format_count(sequences) + " sequences (" + format_count(sequences * sequence) +
-      " tokens): " +
-      (near ? "about 4 Mi tokens" : "a multiple of the GPUs, as none near 4 Mi tokens divides"));
+      "global batch " + counted(sequences, "sequence") + " (" + counted(sequences * sequence, "token") +
+      "): " + (near ? "about 4 Mi tokens" : "a multiple of the GPUs, as none near 4 Mi tokens divides"));
 }
 
 void read_batch(FlagReader& flags, Purpose purpose, Question& q) {
@@ -87,8 +86,8 @@ void read_batch(FlagReader& flags, Purpose purpose, Question& q) {
   }
   q.workload.global_batch = sequences_of(sequences, parts);
   if (batch->is_tokens) {
-    q.assumed.push_back("global batch " + typed + " read as " + std::to_string(q.workload.global_batch) +
-                        " sequences of " + std::to_string(q.workload.sequence) + " tokens");
+    q.assumed.push_back("global batch " + typed + " read as " + counted(q.workload.global_batch, "sequence") +
+                        " of " + counted(q.workload.sequence, "token"));
   }
 }
 

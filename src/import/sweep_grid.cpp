@@ -34,6 +34,9 @@ bool is_flag(const std::string& key) {
   return std::find(flag_keys().begin(), flag_keys().end(), key) != flag_keys().end();
 }
 
+// Beyond it not every whole number is one of floating point.
+constexpr double kWholeMost = 9007199254740992.0;
+
 /// As it is typed on a command line.
 std::string typed(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
@@ -142,8 +145,12 @@ class GridReader {
                   kind_of(value) + (value.is_array() ? " in a list" : "") + " is no value of a flag", path,
                   "a text, a number, true, false or null; objects go under a name that is no flag");
     }
-    // A text that says null is not the null that says nothing.
-    const std::string text = (value.is_null() ? "" : "=") + typed(value);
+    // A text that says null is not the null that says nothing; 8.0 is 8.
+    const bool whole = value.is_number_float() && value == std::floor(value.get<double>()) &&
+                       std::fabs(value.get<double>()) < kWholeMost;
+    const std::string text =
+        (value.is_null() ? "" : "=") +
+        (whole ? std::to_string(static_cast<std::int64_t>(value.get<double>())) : typed(value));
     if (!seen.insert(text).second) fail("duplicate_value", "the same value again", path, "each value once");
     ++axis.size;
   }

@@ -86,6 +86,8 @@ TEST(SweepGrid, WhatIsNoGridIsRefusedWithItsPlace) {
   EXPECT_EQ(refused(R"({"seq": [4096, [8192]]})").where, "grid.json: seq[1]");
   EXPECT_EQ(refused(R"({"gpu": [{"gpus": 8}]})").code, "wrong_type");
   EXPECT_EQ(refused(R"({"seq": [4096, "4096"]})").code, "duplicate_value");
+  EXPECT_EQ(refused(R"({"gpus": [8, 8.0]})").code, "duplicate_value");
+  EXPECT_EQ(items_of(R"({"hbm": [8, 8.5]})").size(), 2U);
   EXPECT_EQ(refused(R"({"seq": [NaN]})").code, "wrong_type");
   EXPECT_EQ(refused(R"({"seq": 1e999})").code, "wrong_type");
   const Error twice = refused(R"({"machine": [{"tp": 1}, {"gpus": 8, "pp": 2}], "gpus": 16})");

@@ -54,7 +54,7 @@ struct AxisFinding {
   std::optional<BytesPerSecond<>> available_bandwidth;
   std::string reason;             // with a number
   std::string spans = {};         // the outermost tier that its group reaches over
-  std::string required_for = {};  // "hidden", "tenth_of_compute"; of serving "tpot_limit", "tenth_of_token"
+  std::string required_for = {};  // "hidden", "share_of_compute"; of serving "tpot_limit", "share_of_token"
   std::vector<LinkNeed> links = {};  // of each tier that its group reaches over, the innermost first
   std::vector<StatedFigure> figures = {};
 };

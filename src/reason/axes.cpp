@@ -135,7 +135,7 @@ AxisFinding finding(const Case& c) {
                     c.link().available,
                     s.words()};
   found.spans = tiers[c.cost.group.tier].name;
-  found.required_for = c.hides() ? "hidden" : "tenth_of_compute";
+  found.required_for = c.hides() ? "hidden" : "share_of_compute";
   found.figures = s.figures();
   keep_links(c.cluster(), c.links, found);
   return found;
@@ -152,6 +152,12 @@ std::size_t pacing(std::span<const AxisLink> links, std::size_t paced_by) {
   return main;
 }
 
+std::vector<AxisLink> as_printed(std::vector<AxisLink> links) {
+  for (AxisLink& link : links)
+    if (link.required) link.required = rounded_up(*link.required);
+  return links;
+}
+
 void add_links(const Cluster& cluster, std::span<const AxisLink> links, const AxisLink& main, Sentence& s) {
   if (!main.required) {
     s << "; no bandwidth of the " + cluster.tiers[main.tier].name +
@@ -162,7 +168,7 @@ void add_links(const Cluster& cluster, std::span<const AxisLink> links, const Ax
     const std::string tier = cluster.tiers[link.tier].name;
     if (link.required) {
       s << "; of the " + tier + "'s " << stated("also_has", link.available) << " it needs ";
-      s << stated_need("also_needs", *link.required);
+      s << stated("also_needs", *link.required);
     } else {
       s << "; more than the " + tier + "'s " << stated("also_has", link.available) << " alone does not do";
     }
@@ -172,9 +178,8 @@ void add_links(const Cluster& cluster, std::span<const AxisLink> links, const Ax
 void keep_links(const Cluster& cluster, std::span<const AxisLink> links, AxisFinding& found) {
   for (const AxisLink& link : links)
     found.links.push_back({cluster.tiers[link.tier].name, link.required, link.available});
-  // As it is printed: what is needed is not rounded down.
   if (found.required_bandwidth)
-    found.figures.push_back({"required", rounded_up(*found.required_bandwidth).raw(), "bytes/s"});
+    found.figures.push_back({"required", found.required_bandwidth->raw(), "bytes/s"});
 }
 
 std::string words_of(AxisTraffic traffic) {
@@ -193,7 +198,7 @@ std::vector<AxisFinding> axis_findings(const Estimator& estimator, const Estimat
   for (const PlanAxis& axis : kPlanAxes) {
     const AxisCost<>& cost = cost_of(best.time, axis.traffic);
     if (!moves_bytes(best.plan, axis) || cost.occurrences <= 0) continue;
-    Case c{estimator, best, axis, cost, axis_links(estimator, best.plan, axis.traffic)};
+    Case c{estimator, best, axis, cost, as_printed(axis_links(estimator, best.plan, axis.traffic))};
     if (c.links.empty()) continue;
     c.main = pacing(c.links, cost.group.paced_by);
     findings.push_back(finding(c));

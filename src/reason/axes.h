@@ -43,6 +43,8 @@ class Sentence;
 /// The link whose bandwidth is nearest to what is needed of it: there it turns first. Where no bandwidth of
 /// any is enough, the one that the collective waits for.
 std::size_t pacing(std::span<const AxisLink> links, std::size_t paced_by);
+/// What each link needs, as it is printed: not rounded down. One number wherever it is told.
+std::vector<AxisLink> as_printed(std::vector<AxisLink> links);
 /// The bandwidths of the links beside the main one, and what no bandwidth does.
 void add_links(const Cluster& cluster, std::span<const AxisLink> links, const AxisLink& main, Sentence& s);
 void keep_links(const Cluster& cluster, std::span<const AxisLink> links, AxisFinding& found);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "reason/memory_answer.h"
@@ -11,15 +13,6 @@
 
 namespace shardplan {
 namespace {
-
-/// The part of a breakdown that a constraint is about, in words with its size.
-std::string memory_words(const MemoryBreakdown<>& m) {
-  std::string text = "state " + format(m.state()) + ", activations " + format(m[MemoryTerm::kActivations]);
-  const Bytes<> buffers = m[MemoryTerm::kTransient] + m[MemoryTerm::kBuffers];
-  if (m[MemoryTerm::kLogits].raw() > 0) text += ", logits " + format(m[MemoryTerm::kLogits]);
-  if (buffers.raw() > 0) text += ", working buffers " + format(buffers);
-  return text;
-}
 
 struct MemoryPart {
   const char* id;
@@ -34,6 +27,17 @@ std::array<MemoryPart, 4> memory_parts(const MemoryBreakdown<>& m) {
            {"activations", "activations", " are ", m[MemoryTerm::kActivations]},
            {"logits", "logits", " are ", m[MemoryTerm::kLogits]},
            {"buffers", "working buffers", " are ", m[MemoryTerm::kTransient] + m[MemoryTerm::kBuffers]}}};
+}
+
+/// "state 20.1 GiB, activations 8.9 GiB", and what else there is.
+Sentence memory_said(const MemoryBreakdown<>& m) {
+  Sentence s;
+  for (const MemoryPart& part : memory_parts(m)) {
+    const bool always = part.id == std::string_view("state") || part.id == std::string_view("activations");
+    if (!always && part.size <= bytes(0)) continue;
+    s << (s.empty() ? "" : ", ") << part.words << " " << stated(part.id, part.size);
+  }
+  return s;
 }
 
 /// Which part of the memory is the larger: "state is 20.1 GiB, 2.3 times the 8.9 GiB of activations".
@@ -71,9 +75,13 @@ BindingConstraint of_time(const Estimate& best, const Cluster& cluster) {
 /// What the plan that comes closest keeps, where the state of any is too large.
 BindingConstraint of_floor(const Estimator& estimator, const Floor& floor, const SearchResult& result) {
   Sentence s("state binds: under any plan it is at least ");
-  s << stated_gibibytes("state_per_gpu", floor.state_per_gpu) << " on each of ";
-  s << stated_count("gpus", estimator.question().cluster.gpus, "GPUs") << " GPUs (";
-  s << stated_gibibytes("state_total", floor.state) << " in all), ";
+  s << stated_gibibytes("state_per_gpu", floor.state_per_gpu);
+  if (const std::int64_t gpus = estimator.question().cluster.gpus; gpus == 1) {
+    s << " on the one GPU, ";
+  } else {
+    s << " on each of " << stated_counted("gpus", gpus, "GPU", "s", "GPUs") << " (";
+    s << stated_gibibytes("state_total", floor.state) << " in all), ";
+  }
   s << stated("over_usable", floor.state_per_gpu / floor.usable) << " times the ";
   s << stated_gibibytes("usable", floor.usable) << " usable; for the state alone the smallest N is ";
   s << stated_count("min_gpus", floor.min_gpus, "GPUs") << " (";
@@ -87,11 +95,21 @@ BindingConstraint of_floor(const Estimator& estimator, const Floor& floor, const
   return binding("state", s, floor.state_per_gpu.raw(), floor.usable.raw(), "bytes");
 }
 
+/// What comes after the part that breaks the limit first may be larger than it.
+void add_larger(const MemoryPart& part, std::span<const MemoryPart> after, Sentence& s) {
+  const auto most = std::max_element(
+      after.begin(), after.end(), [](const MemoryPart& a, const MemoryPart& b) { return a.size < b.size; });
+  if (most != after.end() && most->size > part.size)
+    s << "; " << most->words << most->verb << "larger, " << stated(most->id, most->size);
+}
+
 /// What the parts before the one that breaks the limit leave for it.
 void add_room(const NearestMiss& miss, Bytes<> usable, Sentence& s) {
   Bytes<> before{};
   std::string words;
-  for (const MemoryPart& part : memory_parts(miss.memory)) {
+  const auto parts = memory_parts(miss.memory);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const MemoryPart& part = parts[i];
     if (before + part.size <= usable) {
       words += (words.empty() ? "" : ", ") + std::string(part.words);
       before += part.size;
@@ -109,6 +127,7 @@ void add_room(const NearestMiss& miss, Bytes<> usable, Sentence& s) {
     s << stated("over_left", part.size / left) << " times that";
     if (miss.constraint == Constraint::kActivations && part.size > miss.memory.state())
       s << ": the sequence binds, not the weights";
+    add_larger(part, std::span(parts).subspan(i + 1), s);
     return;
   }
 }
@@ -168,11 +187,10 @@ std::optional<BindingConstraint> memory_constraint(const Estimator& estimator, c
   if (!broken) return std::nullopt;
   const std::string kind = memory_kind(*broken);
   const Bytes<> usable = estimator.usable<double>();
-  return BindingConstraint{kind,
-                           kind + (kind == "state" ? " binds: " : " bind: ") + canonical(plan) + " needs " +
-                               format(memory.total()) + " (" + memory_words(memory) + "), usable is " +
-                               format(usable),
-                           memory.total().raw(), usable.raw(), "bytes"};
+  Sentence s(kind + (kind == "state" ? " binds: " : " bind: ") + canonical(plan) + " needs ");
+  s << stated("total", memory.total()) << " (" << memory_said(memory) << "), usable is "
+    << stated("usable", usable);
+  return binding(kind, s, memory.total().raw(), usable.raw(), "bytes");
 }
 
 }  // namespace shardplan

@@ -46,6 +46,10 @@ std::optional<CitedQuantity> quantity(const std::string& number, const std::stri
   constexpr double kBillionsMost = 1e4, kBillion = 1e9;
   if (unit == "B" && *plain_number < kBillionsMost)
     return CitedQuantity{*plain_number * kBillion, "parameters"};
+  // No device keeps so many, and no flag takes them: sums of a cluster do.
+  constexpr double kPeta = 1e15, kPebi = 1125899906842624.0;
+  if (unit == "PB") return CitedQuantity{*plain_number * kPeta, "bytes"};
+  if (unit == "PiB") return CitedQuantity{*plain_number * kPebi, "bytes"};
   const std::string both = number + unit;
   if (const auto v = parse_bytes(both)) return CitedQuantity{v->raw(), "bytes"};
   if (const auto v = parse_seconds(both)) return CitedQuantity{v->raw(), "s"};

@@ -14,6 +14,7 @@ MATCHER_P2(Is, value, unit, "") {
 
 TEST(CitedQuantity, ReadsUnitsOfTheField) {
   EXPECT_THAT(cited_quantities("2 GiB, 3GB"), ElementsAre(Is(2147483648.0, "bytes"), Is(3e9, "bytes")));
+  EXPECT_THAT(cited_quantities("1.5 PB or 2PiB"), ElementsAre(Is(1.5e15, "bytes"), Is(0x1p51, "bytes")));
   EXPECT_THAT(cited_quantities("67.8 GB/s against 400Gbit/s"),
               ElementsAre(Is(67.8e9, "bytes/s"), Is(50e9, "bytes/s")));
   EXPECT_THAT(cited_quantities("71.1 us, 71.1 µs; 13.7 ms."),

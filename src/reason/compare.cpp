@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "reason/sentence.h"
 #include "reason/term_facts.h"
 #include "reason/term_words.h"
 #include "units/format.h"
@@ -26,10 +27,9 @@ ComparedPlan worked_out(const Estimator& estimator, const Plan& plan) {
   if (one.broken || !host || plan.offload == 0) return one;
   const Bytes<> need = estimator.host_need(plan);
   if (need <= host->value) return one;
-  one.broken = BindingConstraint{"state",
-                                 "state binds: " + canonical(plan) + " keeps " + format(need) +
-                                     " on the host of a node, which has " + format(host->value),
-                                 need.raw(), host->value.raw(), "bytes"};
+  Sentence s("state binds: " + canonical(plan) + " keeps ");
+  s << stated("host_need", need) << " on the host of a node, which has " << stated("host", host->value);
+  one.broken = BindingConstraint{"state", s.words(), need.raw(), host->value.raw(), "bytes", s.figures()};
   return one;
 }
 
@@ -39,8 +39,7 @@ TimeEntry<> scaled(const TimeEntry<>& entry, double scale) {
 
 /// What is the same in each step differs in each sequence.
 std::string of_step(const std::string& why, const Plan& plan) {
-  return why + (why.empty() ? "" : "; ") + "a step has " +
-         format_count(static_cast<double>(plan.sequences())) + " sequences";
+  return why + (why.empty() ? "" : "; ") + "a step has " + counted(plan.sequences(), "sequence");
 }
 
 void add_time(const Estimator& estimator, double scale_a, double scale_b, Comparison& c) {
@@ -70,35 +69,36 @@ void add_memory(Comparison& c) {
 }
 
 /// The terms of which the faster plan has less (`sign` 1), or more: "pipeline bubble 600 ms less".
-std::string terms_words(const Comparison& c, double sign) {
+Sentence terms_said(const Comparison& c, double sign) {
   const bool first = c.step_a <= c.step_b;
   const auto gain = [&](const TimeDifference& t) { return sign * (first ? 1 : -1) * t.more().raw(); };
   double all = 0, named = 0;
   for (const TimeDifference& t : c.time) all += std::max(0.0, gain(t));
-  std::string text;
+  Sentence s;
   std::size_t count = 0;
   for (const TimeDifference& t : c.time) {
     if (gain(t) <= 0 || named >= kMostOf * all || count == kNamed) continue;
-    text += (text.empty() ? "" : ", ") + std::string(words(t.term)) + " " + format(seconds(gain(t))) +
-            (sign > 0 ? " less" : " more");
+    s << (s.empty() ? "" : ", ") << words(t.term) << " " << stated(name(t.term), seconds(gain(t)))
+      << (sign > 0 ? " less" : " more");
     named += gain(t);
     ++count;
   }
-  return text;
+  return s;
 }
 
-std::string speed_words(const Comparison& c) {
+Sentence speed_said(const Comparison& c) {
   const bool first = c.step_a <= c.step_b;
   const Seconds<> fast = first ? c.step_a : c.step_b, slow = first ? c.step_b : c.step_a;
   const Plan &faster = (first ? c.a : c.b).estimate.plan, &slower = (first ? c.b : c.a).estimate.plan;
   const std::string of = c.per_sequence ? " a sequence" : " a step";
-  if (fast == slow)
-    return canonical(faster) + " and " + canonical(slower) + " both take " + format(fast) + of;
-  std::string text = canonical(faster) + " is faster: " + format(fast) + of + " against " + format(slow) +
-                     ", " + format(slow - fast) + " (" + format_percent(1 - (fast / slow).raw()) + ") less";
-  if (const std::string terms = terms_words(c, 1); !terms.empty()) text += "; " + terms;
-  if (const std::string terms = terms_words(c, -1); !terms.empty()) text += "; on the other side " + terms;
-  return text;
+  Sentence s(canonical(faster));
+  if (fast == slow) return s << " and " << canonical(slower) << " both take " << stated("faster", fast) << of;
+  s << " is faster: " << stated("faster", fast) << of << " against " << stated("slower", slow) << ", "
+    << stated("difference", slow - fast) << " (" << stated_share("difference_share", 1 - (fast / slow).raw())
+    << ") less";
+  if (const Sentence terms = terms_said(c, 1); !terms.empty()) s << "; " << terms;
+  if (const Sentence terms = terms_said(c, -1); !terms.empty()) s << "; on the other side " << terms;
+  return s;
 }
 
 /// That the two are closer than the model is to what was measured.
@@ -108,14 +108,24 @@ std::string band_words(const Comparison& c) {
          " in 10 took " + range_text(*c.band) + " what the model says, and the two are closer than that";
 }
 
-std::string fit_words(const Comparison& c) {
-  if (c.a.fits() && c.b.fits()) return "";
+void add_broken(const BindingConstraint& broken, Sentence& s) { s.add(broken.statement, broken.figures); }
+
+Sentence fit_said(const Comparison& c) {
+  Sentence s;
+  if (c.a.fits() && c.b.fits()) return s;
   if (!c.a.fits() && !c.b.fits()) {
-    return "neither fits: " + c.a.broken->statement +
-           (c.a.estimate.plan == c.b.estimate.plan ? "" : "; " + c.b.broken->statement) + ". ";
+    s << "neither fits: ";
+    add_broken(*c.a.broken, s);
+    if (!(c.a.estimate.plan == c.b.estimate.plan)) {
+      s << "; ";
+      add_broken(*c.b.broken, s);
+    }
+    return s << ". ";
   }
   const ComparedPlan &fits = c.a.fits() ? c.a : c.b, &other = c.a.fits() ? c.b : c.a;
-  return canonical(fits.estimate.plan) + " alone fits: " + other.broken->statement + ". ";
+  s << canonical(fits.estimate.plan) << " alone fits: ";
+  add_broken(*other.broken, s);
+  return s << ". ";
 }
 
 }  // namespace
@@ -140,7 +150,9 @@ Comparison compare(const Estimator& estimator, const Plan& a, const Plan& b, con
   // Bands are of models that are trained without offloading: of both plans, or of none.
   c.band = answer_bands(estimator.question(), &a, evidence).step;
   if (!answer_bands(estimator.question(), &b, evidence).step) c.band.reset();
-  c.statement = fit_words(c) + speed_words(c) + band_words(c);
+  const Sentence said = fit_said(c) << speed_said(c) << band_words(c);
+  c.statement = said.words();
+  c.figures = said.figures();
   return c;
 }
 

@@ -44,6 +44,7 @@ struct Comparison {
   std::vector<TimeDifference> time;  // terms that either has, the largest difference first
   std::vector<MemoryDifference> memory;
   std::string statement;  // which is better, by how much, through which terms
+  std::vector<StatedFigure> figures;
   /// Of the steps of runs like these; nothing where none was measured.
   std::optional<ErrorBand> band;
   /// By what the band says of either step alone; that of one model on one cluster may be the same for both.

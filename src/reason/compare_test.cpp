@@ -105,6 +105,19 @@ TEST(Compare, APlanThatDoesNotFitIsNotBetterHoweverFast) {
   EXPECT_THAT(c.statement, HasSubstr("alone fits: state binds"));
 }
 
+TEST(Compare, NumbersOfTheSentenceAreFigures) {
+  const ComparedPlans both = asked(spec_of("llama3-8b", "16"), "dp16.z1.mb1.ga8", "dp4.tp4.z1.mb1.ga32");
+  const Comparison c = compare(Estimator(both.question), both.plans[0].plan, both.plans[1].plan);
+  const auto figure = [&](const std::string& id) {
+    const auto at =
+        std::find_if(c.figures.begin(), c.figures.end(), [&](const auto& f) { return f.id == id; });
+    return at == c.figures.end() ? 0.0 : at->value;
+  };
+  EXPECT_EQ(figure("faster"), std::min(c.step_a, c.step_b).raw());
+  EXPECT_EQ(figure("slower"), std::max(c.step_a, c.step_b).raw());
+  EXPECT_EQ(figure(name(c.time.front().term)), std::abs(c.time.front().more().raw()));
+}
+
 TEST(Compare, BatchesThatDifferAreComparedBySequence) {
   QuestionSpec spec = spec_of("llama3-8b", "16");
   const Comparison c = compared(spec, "dp4·tp4·z1·mb1·ga8", "dp4·tp4·z1·mb1·ga16");

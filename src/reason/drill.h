@@ -1,6 +1,6 @@
 // The course's drills as values: what is asked, the command that asks the same, and the worked answer.
 //
-//   DrillSolution s = solve_scenario(*find_scenario(2, "A"), reader);
+//   DrillSolution s = solve_scenario(find_drill(2)->scenarios[0], reader);
 //   s.findings.binding.statement   // "compute binds: 501.6 ms of matrix products and attention in a ..."
 //   s.tables[0].commands[0]        // shardplan memory --preset llama3-8b --gpus 1 ...
 //

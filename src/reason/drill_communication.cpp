@@ -30,6 +30,10 @@ struct Budget {
   std::int64_t ranks = 1;
   const CommWay<>& way() const { return cost.best(); }
   const Tier& tier() const { return question.cluster.tiers.back(); }
+  /// To hide, as it is printed: one number wherever it is told.
+  std::optional<BytesPerSecond<>> required() const {
+    return way().required ? std::optional(rounded_up(*way().required)) : std::nullopt;
+  }
   double latency_share() const { return (way().cost.latency_term / way().time()).raw(); }
 };
 
@@ -50,7 +54,7 @@ DrillTable cost_table(const std::string& title, const Budget& b) {
       row("together", b.way().time())};
   if (b.cost.window) table.rows.push_back(row("window: two thirds of the step", *b.cost.window));
   if (b.way().exposed) table.rows.push_back(row("exposed", *b.way().exposed));
-  if (b.way().required) table.rows.push_back(row("bandwidth needed to hide", *b.way().required));
+  if (const auto required = b.required()) table.rows.push_back(row("bandwidth needed to hide", *required));
   return table;
 }
 
@@ -87,8 +91,8 @@ DrillSolution common(const Budget& b, const Role& role, const std::string& title
 }
 
 AxisFinding axis_finding(const Budget& b, const Role& role, const Sentence& reason) {
-  AxisFinding axis{role.axis, b.ranks, role.tier, b.way().required, b.tier().bandwidth.value, reason.words()};
-  if (b.way().required) axis.required_for = "hidden";
+  AxisFinding axis{role.axis, b.ranks, role.tier, b.required(), b.tier().bandwidth.value, reason.words()};
+  if (axis.required_bandwidth) axis.required_for = "hidden";
   axis.figures = reason.figures();
   return axis;
 }
@@ -103,18 +107,9 @@ UnusedAxis unused(const char* axis, const Sentence& reason) {
   return found;
 }
 
-/// The least bandwidth, from what there is, at which the step no longer feels the reduction; or the largest
-/// at which it does.
+/// The least bandwidth at which the step does not feel the reduction.
 Threshold hiding_threshold(const Budget& b, bool exposed_now) {
-  const double now = b.tier().bandwidth.value.raw();
-  const auto exposed_at = [&](double bandwidth) {
-    CommQuestion q = b.question;
-    q.cluster.tiers.back().bandwidth.value = bytes_per_s(bandwidth);
-    return comm_cost<double>(q).best().exposed->raw() > 0;
-  };
-  const auto at = exposed_now ? bisect(now, 100 * now, [&](double w) { return !exposed_at(w); })
-                              : bisect(now, now / 1e4, exposed_at);
-  return {"bw", now, at.value_or(now), "bytes/s",
+  return {"bw", b.tier().bandwidth.value.raw(), b.required()->raw(), "bytes/s",
           exposed_now ? "from it on the reduction hides" : "below it the reduction is exposed"};
 }
 
@@ -139,7 +134,7 @@ DrillSolution solve_beside_step(const Budget& b, const Role& role, const std::st
   s.findings.binding =
       binding(exposed ? std::string("link:") + role.tier : "compute", said, way.time(), window);
   Sentence needs("hides from ");
-  needs << stated_need("required", *way.required) << " on; there are "
+  needs << stated("required", *b.required()) << " on; there are "
         << stated("bandwidth", b.tier().bandwidth.value);
   s.findings.axes = {axis_finding(b, role, needs)};
   Sentence accepted(role.words);
@@ -147,14 +142,14 @@ DrillSolution solve_beside_step(const Budget& b, const Role& role, const std::st
     accepted << " shows " << stated("exposed", *way.exposed) << " of itself in every step of "
              << stated("step", b.question.step->value + *way.exposed);
   } else {
-    accepted << " hides as long as it has " << stated_need("required", *way.required) << " of the "
+    accepted << " hides as long as it has " << stated("required", *b.required()) << " of the "
              << stated("bandwidth", b.tier().bandwidth.value) << " that there are";
   }
   s.findings.failure_modes = {failure_mode(
       exposed ? "exposed_reduction" : "reduction_margin", accepted,
       "all GPUs wait together at the end of each backward pass",
       "bus bandwidth of the reduction, beside the time from the last backward kernel to the optimizer",
-      {"below", stated_need("required", *way.required), Sentence("it is felt")})};
+      {"below", stated("required", *b.required()), Sentence("it is felt")})};
   s.findings.thresholds = {hiding_threshold(b, exposed)};
   Sentence sharded("sharding moves the same ");
   sharded << stated("message", b.cost.size) << " in two halves, of which " << stated("exposed", *way.exposed)
@@ -190,6 +185,16 @@ std::optional<Threshold> turning_size(const Budget& b, bool latency) {
                    latency ? "above it bandwidth decides" : "below it latency decides"};
 }
 
+/// What a layer that no group shares is spared, and what it costs: stages instead of the group.
+Sentence undivided(const Budget& b) {
+  Sentence s;
+  s << stated_counted("stages", b.ranks, "stage") << " of whole layers need no all-reduce and spare a layer "
+    << stated("time", b.way().time())
+    << " for each, but one rank computes the layer and reads its weights alone, "
+    << stated_count("times_the_layer", b.ranks) << " times as much";
+  return s;
+}
+
 /// An all-reduce that waits in the middle of a layer: nothing hides it.
 DrillSolution solve_message(const Budget& b, const std::string& title) {
   const Role role{"tp", "the all-reduce", "node"};
@@ -207,7 +212,8 @@ DrillSolution solve_message(const Budget& b, const std::string& title) {
   reason << " of " << stated("message", b.cost.size) << " takes " << stated("time", way.time()) << " on "
          << stated("bandwidth", b.tier().bandwidth.value) << " and "
          << stated("latency", b.tier().latency.value) << " a step, "
-         << stated_share("latency_share", b.latency_share()) << " of it latency";
+         << stated_share("latency_share", b.latency_share()) << " of it latency; twice the bandwidth saves "
+         << stated("saved", bandwidth_term * 0.5);
   s.findings.axes = {axis_finding(b, role, reason)};
   if (auto turn = turning_size(b, latency)) s.findings.thresholds = {*turn};
   Sentence accepted("every layer waits "), then;
@@ -220,9 +226,7 @@ DrillSolution solve_message(const Budget& b, const std::string& title) {
       "time of one such all-reduce",
       {"above", stated("level", way.time() + way.time() * risk.felt.value), then})};
   s.findings.judged_by = judged_by(risk, s.findings.axes, s.findings.failure_modes);
-  Sentence faster("twice the bandwidth saves ");
-  faster << stated("saved", bandwidth_term * 0.5) << " of " << stated("time", way.time());
-  s.findings.not_used = {unused("faster links", faster)};
+  s.findings.not_used = {unused("pp", undivided(b))};
   return s;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "reason/binding.h"
+#include "reason/term_words.h"
 #include "units/format.h"
 
 namespace shardplan {
@@ -30,7 +31,8 @@ std::string text(const Figure& f) {
   if (f.unit == "s") return format(Seconds<>(f.value));
   if (f.unit == "bytes/s") return format(BytesPerSecond<>(f.value));
   if (f.unit == "ratio") return format_number(f.value);
-  return format_number(f.value) + " " + f.unit;
+  const bool one = f.value == 1 && f.unit.ends_with('s');
+  return format_number(f.value) + " " + (one ? f.unit.substr(0, f.unit.size() - 1) : f.unit);
 }
 
 namespace drill {
@@ -110,13 +112,13 @@ DrillTable plan_table(const std::string& title, const Estimate& e, std::vector<D
     const TimeEntry<>& term = e.time.terms[i];
     if (term.time.raw() <= 0) continue;
     const std::string hidden = term.hidden.raw() > 0 ? format(term.hidden) + " more is hidden" : "";
-    table.rows.push_back(row(std::string("  ") + name(static_cast<TimeTerm>(i)), term.exposed(), hidden));
+    table.rows.push_back(row(std::string("  ") + words(static_cast<TimeTerm>(i)), term.exposed(), hidden));
   }
   table.rows.push_back(
       row("memory of the fullest GPU", e.memory.total(), "of " + format(e.usable) + " usable"));
   for (std::size_t i = 0; i < kMemoryTermCount; ++i) {
     if (e.memory.terms[i].raw() <= 0) continue;
-    table.rows.push_back(row(std::string("  ") + name(static_cast<MemoryTerm>(i)), e.memory.terms[i]));
+    table.rows.push_back(row(std::string("  ") + words(static_cast<MemoryTerm>(i)), e.memory.terms[i]));
   }
   table.commands = std::move(commands);
   return table;
@@ -161,8 +163,8 @@ std::optional<std::string> wrong_training_plan(const std::optional<Plan>& told, 
   const auto* violation = std::get_if<Violation>(&outcome);
   if (violation == nullptr) return std::nullopt;
   if (violation->constraint < Constraint::kState) return "not legal: " + violation->where;
-  return canonical(plan) + " does not fit: " + name(violation->constraint) + ", " +
-         format(bytes(violation->required)) + " of " + format(bytes(violation->available)) + " usable";
+  return canonical(plan) + " does not fit: it needs " + format(bytes(violation->required)) + " of " +
+         format(bytes(violation->available)) + " usable";
 }
 
 std::string format_plain(double whole) { return std::to_string(static_cast<std::int64_t>(whole)); }

@@ -162,7 +162,8 @@ Mark grade_axes(const DrillAnswer::Scenario& told, const DrillSolution& solution
   for (const DrillAnswer::Axis& x : told.axes) {
     if (const auto wrong = wrong_number(x.why, known)) return {false, x.axis + ": " + *wrong};
   }
-  return {true, "each of " + std::to_string(used.size()) + " axes cites a number"};
+  return {true, used.size() == 1 ? "the one axis cites a number"
+                                 : "each of " + std::to_string(used.size()) + " axes cites a number"};
 }
 
 Mark grade_failure_mode(const DrillAnswer::Scenario& told) {

@@ -109,8 +109,8 @@ DrillTable ring_table(const ScaleOut& s) {
                 row("latency term", ring.cost.latency_term),
                 row("window: two thirds of the step", *s.flat.window), row("exposed", *ring.exposed)};
   if (ring.required_without_latency)
-    table.rows.push_back(row("bandwidth needed to hide it", *ring.required_without_latency));
-  if (ring.required) table.rows.push_back(row("with the latency term", *ring.required));
+    table.rows.push_back(row("bandwidth needed to hide it", rounded_up(*ring.required_without_latency)));
+  if (ring.required) table.rows.push_back(row("with the latency term", rounded_up(*ring.required)));
   table.rows.push_back(row_ratio("times as fast as one GPU", s.speedup(ring)));
   table.rows.push_back(row("a step with what is exposed", s.step + *ring.exposed));
   return table;
@@ -125,7 +125,7 @@ DrillTable tiers_table(const ScaleOut& s) {
   }
   table.rows.push_back(row("together", way.time()));
   table.rows.push_back(row("exposed", *way.exposed));
-  if (way.required) table.rows.push_back(row("bandwidth needed between nodes", *way.required));
+  if (way.required) table.rows.push_back(row("bandwidth needed between nodes", rounded_up(*way.required)));
   table.rows.push_back(row_ratio("times as fast as one GPU", s.speedup(way)));
   return table;
 }

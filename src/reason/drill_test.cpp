@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <set>
 
+#include "estimate/comm.h"
 #include "reason/bisect.h"
 #include "reason/drill_reader_test.h"
 #include "units/format.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr double kGiB = 1073741824.0, kTiB = 1024.0 * kGiB;
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::Optional;
 
 std::vector<DrillSolution> all_solutions() {
@@ -185,6 +187,30 @@ TEST(DrillCommunication, GradientsBetweenAndInsideNodes) {
   EXPECT_NEAR(row_value(inside, "latency term"), 0.00007, 1e-9);
   EXPECT_EQ(row_value(inside, "exposed"), 0);
   EXPECT_EQ(inside.findings.binding.kind, "compute");
+}
+
+TEST(DrillCommunication, TheBandwidthThatHidesIsOneNumberAndTheAxisIsAnAxis) {
+  for (const char* id : {"between-nodes", "inside-node"}) {
+    const DrillSolution s = solved(3, id);
+    const double needed = row_value(s, "bandwidth needed to hide");
+    EXPECT_EQ(s.findings.axes.front().required_bandwidth->raw(), needed);
+    EXPECT_EQ(s.findings.thresholds.front().threshold, needed);
+    DrillCommand wider = with(s.asked, "--bw", format_number(needed / 1e9));
+    EXPECT_EQ(comm_cost<double>(test_reader().communication(wider)).best().exposed->raw(), 0);
+  }
+  for (const DrillSolution& s : solve_drill(*find_drill(3), test_reader())) {
+    for (const UnusedAxis& x : s.findings.not_used)
+      EXPECT_THAT(x.axis, testing::AnyOf("zero", "dp", "tp", "pp", "cp", "ep")) << s.id;
+  }
+}
+
+TEST(DrillParts, TermsAreInTheWordsOfPeople) {
+  for (const DrillSolution& s : all_solutions()) {
+    for (const DrillTable& table : s.tables) {
+      for (const Figure& f : table.rows) EXPECT_THAT(f.label, Not(HasSubstr("_")));
+    }
+    for (const UnusedAxis& x : s.findings.not_used) EXPECT_THAT(x.reason, Not(HasSubstr("_"))) << s.id;
+  }
 }
 
 TEST(DrillCommunication, TheSameAxisIsBytesInTrainingAndStepsInDecode) {

@@ -73,8 +73,8 @@ Sentence logits_spike_said(const Case& c) {
   const LogitStage at = *logit_stage(c);
   const Question& q = c.question();
   Sentence s("the logits of ");
-  s << stated_count("tokens", c.plan().micro_batch * q.workload.sequence / c.plan().cp)
-    << " tokens over a vocabulary of " << stated_count("vocabulary", q.model.vocab) << " are "
+  s << stated_counted("tokens", c.plan().micro_batch * q.workload.sequence / c.plan().cp, "token")
+    << " over a vocabulary of " << stated_count("vocabulary", q.model.vocab) << " are "
     << stated("copy", at.copy) << " in fp32 on each rank of stage "
     << stated_count("stage", std::int64_t{at.stage}) << "; "
     << stated("logits", at.memory[MemoryTerm::kLogits]) << " are counted for them and their loss, and "

@@ -24,7 +24,8 @@ bool beyond_critical(const Case& c) {
 }
 Sentence beyond_critical_said(const Case& c) {
   Sentence s;
-  s << "a step of " << stated_count("batch", batch_tokens(c)) << " tokens is beyond the critical batch of "
+  s << "a step of " << stated_counted("batch", batch_tokens(c), "token")
+    << " is beyond the critical batch of "
     << stated_count("critical_batch", c.question().workload.critical_batch_tokens)
     << ": more tokens a second, but not as much less loss";
   return s;
@@ -36,9 +37,6 @@ Arrival beyond_critical_arrives(const Case& c) {
 }
 
 // Interruptions ---------------------------------------------------------------------------------------------
-
-// A run of a month, which published pre-training runs last or exceed, is expected to meet one.
-constexpr Seconds<> kWorthSaying = kDay * 30.0;
 
 bool interrupted(const Case& c) { return interruptions_expected(c.estimator); }
 /// Lives of devices are told in hours, however long.
@@ -60,8 +58,8 @@ Sentence interruptions_said(const Case& c) {
     << "). A checkpoint of " << stated("checkpoint", i.checkpoint) << " is written in "
     << stated_duration("write", i.write) << " at " << stated("storage", storage.value) << " ("
     << told_by(storage.source) << "), best every " << stated_duration("interval", i.interval) << " or "
-    << stated_count("interval_steps", std::max(1.0, std::floor((i.interval / c.best.step).raw())))
-    << " steps; with " << stated_duration("restart", r.restart.value) << " for a restart ("
+    << stated_counted("interval_steps", std::max(1.0, std::floor((i.interval / c.best.step).raw())), "step")
+    << "; with " << stated_duration("restart", r.restart.value) << " for a restart ("
     << told_by(r.restart.source) << ") " << stated_share("effective", i.effective.raw())
     << " of the time goes into steps that count";
   return s;
@@ -94,8 +92,9 @@ constexpr std::array kKinds{
 }  // namespace
 
 bool interruptions_expected(const Estimator& estimator) {
-  return estimator.question().cluster.reliability.known() &&
-         interruptions<double>(estimator).between <= kWorthSaying;
+  const Question& q = estimator.question();
+  return q.cluster.reliability.known() &&
+         interruptions<double>(estimator).between <= kDay * q.risk->run_days.value;
 }
 
 std::span<const FailureKind> run_failures() { return kKinds; }

@@ -24,7 +24,7 @@ bool bubble(const Case& c) {
 }
 Sentence bubble_said(const Case& c) {
   Sentence s;
-  s << stated_count("micro_batches", c.plan().grad_accumulation) << " micro-batches over "
+  s << stated_counted("micro_batches", c.plan().grad_accumulation, "micro-batch", "es") << " over "
     << stated_count("stages", c.plan().pp) << " stages leave a bubble of ";
   s << of_step(c, "bubble", c.spent(TimeTerm::kBubble)) << ", more than "
     << stated_risk(c.risk(), &RiskFigures::bubble) << "; half the batch would double that share";

@@ -193,8 +193,8 @@ std::optional<FittingChange> FittingChanges::sequence() const {
   other.question.workload.sequence = tokens;
   Sentence what("sequence from "), price;
   what << stated_count("sequence", now, "tokens") << " to "
-       << stated_count("sequence_that_fits", tokens, "tokens") << " tokens";
-  price << stated_count("tokens_lost", now - tokens, "tokens") << " tokens of each sequence lost, ";
+       << stated_counted("sequence_that_fits", tokens, "token", "s", "tokens");
+  price << stated_counted("tokens_lost", now - tokens, "token", "s", "tokens") << " of each sequence lost, ";
   price << stated_share("share_lost", ratio(1 - static_cast<double>(tokens) / static_cast<double>(now)));
   FittingChange one = change("sequence", other, *found, what, price);
   one.from = static_cast<double>(now);
@@ -211,7 +211,7 @@ std::optional<FittingChange> FittingChanges::batch() const {
   if (!found) return std::nullopt;
   const std::int64_t now = question_.workload.global_batch, then = found->plan.sequences();
   Sentence what("batch from "), price;
-  what << stated_count("batch", now) << " to " << stated_count("batch_that_fits", then) << " sequences";
+  what << stated_count("batch", now) << " to " << stated_counted("batch_that_fits", then, "sequence");
   price << stated("batch_times", ratio(static_cast<double>(then) / static_cast<double>(now)));
   price << " times the batch";
   FittingChange one = change("batch", other, *found, what, price);
@@ -294,9 +294,9 @@ void add_amounts(const std::shared_ptr<FittingChanges>& scan, std::vector<Movabl
   const Question& q = scan->question();
   const Cluster& cluster = q.cluster;
   Sentence gpus, hbm, sequence, batch;
-  gpus << stated_count("gpus", cluster.gpus) << (cluster.gpus == 1 ? " GPU" : " GPUs");
+  gpus << stated_counted("gpus", cluster.gpus, "GPU");
   hbm << stated("hbm", cluster.device.memory_reported.value) << " of HBM on a GPU";
-  sequence << "sequences of " << stated_count("sequence", q.workload.sequence) << " tokens";
+  sequence << "sequences of " << stated_counted("sequence", q.workload.sequence, "token");
   all.push_back({{"gpus", gpus.words(), static_cast<double>(cluster.gpus), "GPUs"},
                  ChangeCost::kMore,
                  true,
@@ -317,7 +317,7 @@ void add_amounts(const std::shared_ptr<FittingChanges>& scan, std::vector<Movabl
                      asked.question.workload.sequence /= 2;
                  }});
   if (q.workload.global_batch <= 0) return;
-  batch << stated_count("batch", q.workload.global_batch) << " sequences a step";
+  batch << stated_counted("batch", q.workload.global_batch, "sequence") << " a step";
   all.push_back({{"batch", batch.words(), static_cast<double>(q.workload.global_batch), "sequences"},
                  ChangeCost::kTraining,
                  false,

@@ -31,8 +31,8 @@ Sentence proof_by_state(const Estimator& estimator, const Floor& floor) {
   } else {
     s << stated_gibibytes("state_total", floor.state) << " of state / ";
   }
-  s << stated_count("gpus", gpus, "GPUs")
-    << " GPUs = " << stated_gibibytes("state_per_gpu", floor.state_per_gpu);
+  s << stated_counted("gpus", gpus, "GPU", "s", "GPUs") << " = "
+    << stated_gibibytes("state_per_gpu", floor.state_per_gpu);
   return s << " > " << stated_gibibytes("usable", floor.usable) << " usable";
 }
 
@@ -121,32 +121,45 @@ std::vector<Limit> irreducible(const AskedPlan& asked, const std::vector<Moved>&
   return found;
 }
 
-/// Everything told of the plan at once, where no part of it is enough.
-std::optional<Moved> all_told(const Estimator& estimator, const FixedAxes& fixed,
-                              const std::vector<Moved>& all, SearchWatch* watch) {
+/// What is told of the plan and has to go together, where no part of it alone is enough: none of it can stay.
+std::optional<Moved> told_together(const Estimator& estimator, const FixedAxes& fixed,
+                                   const std::vector<Moved>& all, SearchWatch* watch) {
   const std::vector<ToldLimit> told = told_limits(fixed);
   const bool one_is_enough = std::any_of(all.begin(), all.end(), [](const Moved& moved) {
     return moved.change && moved.limit.cost == ChangeCost::kNothing;
   });
   if (told.size() < 2 || one_is_enough) return std::nullopt;
-  AskedPlan other{estimator.question(), fixed};
-  std::string words;
-  for (const ToldLimit& one : told) {
-    one.free(other.fixed);
-    words +=
-        (words.empty() ? "" : ", ") + one.limit.statement.substr(0, one.limit.statement.rfind(" is told"));
-  }
-  other.question.fixed = other.fixed;
-  const auto found = best_of(other, watch);
+  const auto without = [&](const std::vector<const ToldLimit*>& gone) {
+    AskedPlan other{estimator.question(), fixed};
+    for (const ToldLimit* one : gone) one->free(other.fixed);
+    other.question.fixed = other.fixed;
+    return best_of(other, watch);
+  };
+  std::vector<const ToldLimit*> gone;
+  for (const ToldLimit& one : told) gone.push_back(&one);
+  auto found = without(gone);
   if (!found) return std::nullopt;
+  for (const ToldLimit& one : told) {
+    std::vector<const ToldLimit*> fewer = gone;
+    std::erase(fewer, &one);
+    if (auto still = without(fewer)) {
+      gone = std::move(fewer);
+      found = std::move(still);
+    }
+  }
+  std::string words;
+  for (const ToldLimit* one : gone) {
+    const std::string& said = one->limit.statement;
+    words += (words.empty() ? "" : ", ") + said.substr(0, said.rfind(" is told"));
+  }
   FittingChange change;
   change.id = "told";
   change.statement = words + " not told";
   change.price = "nothing to buy";
   change.plan = found->plan;
   change.step = found->step;
-  change.gpus = other.question.cluster.gpus;
-  change.tokens = static_cast<double>(found->plan.sequences() * other.question.workload.sequence);
+  change.gpus = estimator.question().cluster.gpus;
+  change.tokens = static_cast<double>(found->plan.sequences() * estimator.question().workload.sequence);
   return Moved{MovableLimit{}, change};
 }
 
@@ -170,7 +183,7 @@ std::optional<NothingFits> nothing_fits(const Estimator& estimator, const FixedA
   found.figures = why.figures();
   found.limits = irreducible({estimator.question(), fixed}, all, by_state, watch);
   if (!by_state) {
-    if (auto together = all_told(estimator, fixed, all, watch)) all.push_back(std::move(*together));
+    if (auto together = told_together(estimator, fixed, all, watch)) all.push_back(std::move(*together));
   }
   if (stopped(watch)) return std::nullopt;
   std::erase_if(all, [](const Moved& moved) { return !moved.change; });

@@ -75,6 +75,13 @@ std::vector<QuestionSpec> all_kinds() {
   return {large_state(), long_sequence(), told_axes_too_large(), told_stage(), full_host()};
 }
 
+/// A change of several told axes lists them: "tp 1, pp 1 not told".
+bool named(const FittingChange& change, const ToldLimit& told) {
+  const std::string words = told.limit.statement.substr(0, told.limit.statement.rfind(" is told"));
+  const std::string all = change.statement.substr(0, change.statement.rfind(" not told"));
+  return change.id == "told" && (", " + all + ", ").find(", " + words + ", ") != std::string::npos;
+}
+
 /// The question after a change, as a person would ask it.
 AskedPlan changed(const Question& q, const FittingChange& change, double to) {
   AskedPlan asked{q, q.fixed};
@@ -88,7 +95,7 @@ AskedPlan changed(const Question& q, const FittingChange& change, double to) {
   }
   if (change.id == "offload") asked.fixed.offload = asked.question.fixed.offload = change.plan.offload;
   for (const ToldLimit& told : told_limits(q.fixed))
-    if (told.limit.id == change.id || change.id == "told") told.free(asked.fixed);
+    if (told.limit.id == change.id || named(change, told)) told.free(asked.fixed);
   asked.question.fixed = asked.fixed;
   for (const TrainingVariant& variant : training_variants(q))
     if (variant.id == change.id && variant.change == change.statement) asked.question = variant.question;

@@ -1,5 +1,8 @@
 #include "reason/run_answer.h"
 
+#include "estimate/interruptions.h"
+#include "reason/failure_modes.h"
+
 namespace shardplan {
 namespace {
 
@@ -33,6 +36,17 @@ void take_best_precision(const PlanQuestion& asked, const std::vector<QuestionOf
   choice.question.notes.push_back(precision_note(choice.precisions));
 }
 
+/// Of a search that was stopped before it had chosen: which of the precisions the question is in.
+std::string uncompared_note(const PlanQuestion& asked, const SizeChoice& choice) {
+  const std::size_t at = choice.sizes && choice.sizes->search.gpus > 0 ? choice.sizes->search.question : 0;
+  std::vector<std::string> possible;
+  for (const AskedPrecision& p : asked.precisions)
+    if (p.impossible.empty()) possible.push_back(p.name);
+  std::string all;
+  for (const std::string& name : possible) all += (all.empty() ? "" : ", ") + name;
+  return "stopped before the precisions " + all + " were compared: this is in " + possible[at];
+}
+
 /// What choosing has found on the way.
 const Estimate* best_found(const SizeChoice& choice) {
   if (choice.sizes && choice.sizes->search.best) return &*choice.sizes->search.best;
@@ -42,6 +56,16 @@ const Estimate* best_found(const SizeChoice& choice) {
 }
 
 }  // namespace
+
+void add_interruptions(const Estimator& estimator, RunAnswer& run) {
+  if (!run.totals || !interruptions_expected(estimator)) return;
+  const Ratio<> effective = interruptions<double>(estimator).effective;
+  if (!(effective > ratio(0))) return;
+  Interrupted with{effective, {}, {}};
+  if (run.totals->time) with.time = *run.totals->time / effective;
+  if (run.totals->cost) with.cost = *run.totals->cost / effective;
+  run.interrupted = with;
+}
 
 std::size_t choose_precision(std::vector<PrecisionAnswer>& precisions) {
   const PrecisionAnswer* chosen = nullptr;
@@ -79,6 +103,8 @@ SizeChoice choose_size(const PlanQuestion& asked, const SearchOptions& options) 
     if (found.gpus > 0) choice.question = questions[found.question](found.gpus);
   }
   if (!asked.precisions.empty() && !choice.stopped()) take_best_precision(asked, questions, options, choice);
+  if (!asked.precisions.empty() && choice.precisions.empty())
+    choice.question.notes.push_back(uncompared_note(asked, choice));
   return choice;
 }
 

@@ -55,11 +55,19 @@ SearchResult search_chosen(const Estimator& estimator, const SizeChoice& choice,
 /// The plans that no other beats, on the one size or on all of the range.
 ParetoFront front_of(const PlanQuestion& asked, SearchWatch* watch = nullptr);
 
+/// What interruptions and checkpoints make of the totals.
+struct Interrupted {
+  Ratio<> effective;  // share of the time that goes into steps that count
+  std::optional<Seconds<>> time;
+  std::optional<Usd<>> cost;
+};
+
 struct RunAnswer {
   Objective objective;
   std::optional<SizesAnswer> sizes;
-  std::optional<Estimate> best;  // of the size that was chosen, or of the one that was told
-  std::optional<RunTotals> totals;
+  std::optional<Estimate> best;                  // of the size that was chosen, or of the one that was told
+  std::optional<RunTotals> totals;               // of steps that nothing interrupts
+  std::optional<Interrupted> interrupted;        // where interruptions are expected
   std::optional<ParetoFront> pareto;             // where it was asked for
   std::vector<PrecisionAnswer> precisions = {};  // where several were asked for
   bool yes() const { return totals && totals->in_time; }
@@ -69,5 +77,7 @@ struct RunAnswer {
 
 RunAnswer run_answer(const Objective& objective, const std::optional<SizesAnswer>& sizes,
                      const std::optional<Estimate>& best);
+/// Where interruptions of the cluster are known and are expected.
+void add_interruptions(const Estimator& estimator, RunAnswer& run);
 
 }  // namespace shardplan

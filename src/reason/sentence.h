@@ -52,6 +52,16 @@ inline Stated stated_share(const char* id, Ratio<> share) { return stated_share(
 inline Stated stated_count(const char* id, double count, const char* unit = "") {
   return {{id, count, unit}, format_count(count)};
 }
+/// The same with its noun: "1 GPU", "64 GPUs".
+inline Stated stated_counted(const char* id, double n, std::string_view noun, std::string_view plural = "s",
+                             const char* unit = "") {
+  return {{id, n, unit}, counted(n, noun, plural)};
+}
+template <std::integral Count>
+Stated stated_counted(const char* id, Count n, std::string_view noun, std::string_view plural = "s",
+                      const char* unit = "") {
+  return stated_counted(id, static_cast<double>(n), noun, plural, unit);
+}
 template <std::integral Count>
 Stated stated_count(const char* id, Count count, const char* unit = "") {
   return stated_count(id, static_cast<double>(count), unit);
@@ -71,9 +81,12 @@ class Sentence {
     figures_.push_back(number.figure);
     return *this;
   }
-  Sentence& operator<<(const Sentence& more) {
-    words_ += more.words_;
-    figures_.insert(figures_.end(), more.figures_.begin(), more.figures_.end());
+  Sentence& operator<<(const Sentence& more) { return add(more.words_, more.figures_); }
+
+  /// A sentence that was made before.
+  Sentence& add(std::string_view words, const std::vector<StatedFigure>& figures) {
+    words_ += words;
+    figures_.insert(figures_.end(), figures.begin(), figures.end());
     return *this;
   }
 

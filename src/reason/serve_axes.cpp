@@ -59,7 +59,7 @@ Sentence tensor_said(const ServeQuestion& q, const ServePlan& p) {
   }
   if (const auto latency = most_latency(q, p)) {
     const Tier& tier = q.question.cluster.tiers[c.all_reduce.tier];
-    s << ", as is the case with " << stated("most_latency", *latency)
+    s << ", as is the case with up to " << stated("most_latency", *latency)
       << " of latency a step over " + tier.name << ", which has " << stated("latency", tier.latency.value);
   }
   return s;
@@ -72,7 +72,7 @@ AxisFinding tensor_axis(const ServeQuestion& q, const ServePlan& p, const std::v
   add_links(q.question.cluster, links, main, s);
   AxisFinding found{"tp", p.plan.tp, tiers[main.tier].name, main.required, main.available, s.words()};
   found.spans = tiers[p.cost.all_reduce.tier].name;
-  found.required_for = q.tpot_limit ? "tpot_limit" : "tenth_of_token";
+  found.required_for = q.tpot_limit ? "tpot_limit" : "share_of_token";
   found.figures = s.figures();
   keep_links(q.question.cluster, links, found);
   return found;
@@ -80,9 +80,8 @@ AxisFinding tensor_axis(const ServeQuestion& q, const ServePlan& p, const std::v
 
 AxisFinding replica_axis(const ServeQuestion& q, const ServePlan& p) {
   Sentence s("replicas exchange nothing: each has weights of its own, ");
-  s << stated("weights", p.cost.weights) << ", and decodes " << stated_count("batch", q.batch)
-    << (q.batch == 1 ? " sequence" : " sequences") << "; together they make "
-    << stated("output", p.cost.throughput * static_cast<double>(p.plan.dp));
+  s << stated("weights", p.cost.weights) << ", and decodes " << stated_counted("batch", q.batch, "sequence")
+    << "; together they make " << stated("output", p.cost.throughput * static_cast<double>(p.plan.dp));
   const Cluster& cluster = q.question.cluster;
   const std::size_t outermost = cluster.tiers.size() - 1;
   AxisFinding found{
@@ -113,6 +112,14 @@ void add_largest_growth(const ServePlan& from, const ServePlan& to, Sentence& s)
     s << std::string(", mostly ") + after[grown].first + " (+" << stated("largest_growth", most) << ")";
 }
 
+/// "1.2 x the time"; "the same time" where that is what it is as printed.
+Sentence times_said(const Stated& times, const std::string& what) {
+  if (times.text == "1") return Sentence("the same " + what);
+  Sentence s;
+  s << times;
+  return s << " x the " << what;
+}
+
 UnusedAxis other_degree(const ServeQuestion& q, const ServePlan& shown, const ServePlan& other) {
   Sentence s("degree ");
   s << stated_count("degree", std::int64_t{other.plan.tp});
@@ -123,10 +130,11 @@ UnusedAxis other_degree(const ServeQuestion& q, const ServePlan& shown, const Se
   } else {
     s << " takes " << stated("token", c.step()) << " a token";
     if (shown.fits) {
-      s << ", " << stated("times", c.step() / shown.cost.step()) << " x the time";
+      s << ", " << times_said(stated("times", c.step() / shown.cost.step()), "time");
       add_largest_growth(shown, other, s);
-      s << ", and makes " << stated("times_output", other.tokens_per_gpu() / shown.tokens_per_gpu())
-        << " x the tokens of a GPU";
+      s << ", and makes "
+        << times_said(stated("times_output", other.tokens_per_gpu() / shown.tokens_per_gpu()),
+                      "tokens of a GPU");
     }
     if (!other.meets) {
       s << "; it misses the limit by " << stated("over", c.step() - *q.tpot_limit);
@@ -147,14 +155,14 @@ std::optional<Seconds<>> most_latency(const ServeQuestion& q, const ServePlan& p
     other.question.cluster.tiers[tier].latency.value = seconds(latency);
     return !short_enough(other, serve_plan(other, p.plan));
   });
-  return at ? std::optional(seconds(*at)) : std::nullopt;
+  return at ? std::optional(std::max(rounded_down(seconds(*at)), seconds(now))) : std::nullopt;
 }
 
 std::vector<AxisFinding> serve_axes(const ServeQuestion& q, const ServePlan& p) {
   std::vector<AxisFinding> found;
   if (!p.fits) return found;
   if (p.plan.dp > 1) found.push_back(replica_axis(q, p));
-  const std::vector<AxisLink> links = all_reduce_links(q, p);
+  const std::vector<AxisLink> links = as_printed(all_reduce_links(q, p));
   if (!links.empty()) found.push_back(tensor_axis(q, p, links));
   return found;
 }

@@ -7,6 +7,7 @@
 #include "estimate/tier_bandwidth.h"
 #include "import/flag_list.h"
 #include "reason/serve_findings.h"
+#include "units/format.h"
 
 namespace shardplan {
 namespace {
@@ -60,7 +61,7 @@ TEST(ServeAxes, JustBelowTheBandwidthThatIsNeededItIsNotEnoughAndJustAboveItIs) 
   for (const FlagList& flags : loads()) {
     const Served served(flags);
     const AxisFinding& x = *served.axis("tp");
-    EXPECT_EQ(x.required_for, served.question.tpot_limit ? "tpot_limit" : "tenth_of_token");
+    EXPECT_EQ(x.required_for, served.question.tpot_limit ? "tpot_limit" : "share_of_token");
     ASSERT_FALSE(x.links.empty());
     for (std::size_t tier = 0; tier < x.links.size(); ++tier) {
       const LinkNeed& link = x.links[tier];
@@ -89,6 +90,31 @@ TEST(ServeAxes, JustBelowTheBandwidthThatIsNeededItIsNotEnoughAndJustAboveItIs) 
   EXPECT_GE(none, 1);
 }
 
+TEST(ServeAxes, BandwidthsAreEnoughAsPrintedAndOneNumber) {
+  int checked = 0;
+  for (const FlagList& flags : loads()) {
+    const Served served(flags);
+    const AxisFinding* x = served.axis("tp");
+    if (x == nullptr) continue;
+    for (std::size_t i = 0; i < x->links.size(); ++i) {
+      const LinkNeed& link = x->links[i];
+      if (!link.required) continue;
+      EXPECT_DOUBLE_EQ(parse_bandwidth(format(*link.required))->raw(), link.required->raw());
+      Cluster other = served.question.question.cluster;
+      const auto tier = std::find_if(other.tiers.begin(), other.tiers.end(),
+                                     [&](const Tier& t) { return t.name == link.tier; });
+      tier->bandwidth.value = tier->bandwidth.value * (*link.required / link.available);
+      EXPECT_TRUE(enough(served.question, served.on(other))) << x->reason;
+      const bool main = link.tier == x->tier;
+      EXPECT_THAT(x->figures, testing::Contains(testing::AllOf(
+                                  testing::Field(&StatedFigure::id, main ? "required" : "also_needs"),
+                                  testing::Field(&StatedFigure::value, link.required->raw()))));
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 4);
+}
+
 TEST(ServeAxes, SoItIsWithLatency) {
   int checked = 0;
   for (const FlagList& flags : loads()) {
@@ -102,6 +128,9 @@ TEST(ServeAxes, SoItIsWithLatency) {
     };
     EXPECT_TRUE(with(0.98));
     EXPECT_FALSE(with(1.02));
+    // As it is printed it keeps the limit.
+    EXPECT_DOUBLE_EQ(parse_seconds(format(*most))->raw(), most->raw());
+    EXPECT_TRUE(with(parse_seconds(format(*most))->raw() / most->raw()));
     EXPECT_THAT(served.axis("tp")->reason, HasSubstr("of latency a step"));
     ++checked;
   }

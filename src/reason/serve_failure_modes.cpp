@@ -45,7 +45,7 @@ double d(std::int64_t v) { return static_cast<double>(v); }
 bool prefill_interference(const Case& c) { return c.q.batch > 1; }
 Sentence prefill_said(const Case& c) {
   Sentence s;
-  s << "a prompt of " << stated_count("prompt", d(c.q.context())) << " tokens takes "
+  s << "a prompt of " << stated_counted("prompt", c.q.context(), "token") << " takes "
     << stated("prefill", c.cost().prefill()) << ", as long as "
     << stated_number("tokens_waited", (c.cost().prefill() / c.cost().step()).raw())
     << " tokens, and every answer that runs on the replica waits for it";
@@ -60,14 +60,16 @@ Arrival prefill_arrives(const Case& c) {
   return {"above", {{"level", rate, "1/s"}, format_number(rate) + " prompts a second"}, then};
 }
 
-// A cache that holds less than this many times the load fills up when answers run longer than they were told.
-constexpr double kFewTimes = 2;
-bool cache_full(const Case& c) { return c.cost().concurrency.raw() < kFewTimes * d(c.q.batch); }
+// A cache that holds little more than the load fills up when answers run longer than they were told.
+bool cache_full(const Case& c) {
+  return c.cost().concurrency.raw() < c.risk().cache_load.value.raw() * d(c.q.batch);
+}
 Sentence cache_said(const Case& c) {
   Sentence s;
-  s << "the cache holds " << stated_count("concurrency", c.cost().concurrency.raw()) << " sequences of "
-    << stated_count("context", d(c.q.context())) << " tokens, and " << stated_count("batch", d(c.q.batch))
-    << (c.q.batch == 1 ? " is" : " are") << " decoded together";
+  s << "the cache holds " << stated_counted("concurrency", c.cost().concurrency.raw(), "sequence") << " of "
+    << stated_counted("context", c.q.context(), "token") << ", less than "
+    << stated_risk(c.risk(), &RiskFigures::cache_load) << " times the " << stated_count("batch", c.q.batch)
+    << (c.q.batch == 1 ? " that is" : " that are") << " decoded together";
   return s;
 }
 Arrival cache_arrives(const Case& c) {
@@ -77,14 +79,16 @@ Arrival cache_arrives(const Case& c) {
   return {"above", {{"level", tokens_held, "tokens"}, format_count(tokens_held) + " tokens"}, then};
 }
 
-// The formulas have not been held against measured runs: a token may well take this many times as long.
-constexpr double kTimesOff = 2;
-bool margin(const Case& c) { return c.limited() && *c.q.tpot_limit < c.cost().step() * kTimesOff; }
+// The formulas have not been held against measured runs.
+bool margin(const Case& c) {
+  return c.limited() && *c.q.tpot_limit < c.cost().step() * c.risk().token_time_off.value;
+}
 Sentence margin_said(const Case& c) {
   Sentence s;
   s << "the limit of " << stated("limit", *c.q.tpot_limit) << " leaves " << stated("room", c.room())
     << " beside the " << stated("token", c.cost().step())
-    << " of a token for all that is left out: host, launches, sampling";
+    << " of a token for all that is left out, which may well make it "
+    << stated_risk(c.risk(), &RiskFigures::token_time_off) << " times as long: host, launches, sampling";
   return s;
 }
 Arrival margin_arrives(const Case& c) { return {"above", stated("level", c.room()), room_said(c)}; }

@@ -16,8 +16,7 @@ constexpr std::int64_t kLoadFactor = 64;
 std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
 
 std::string load_words(const ServeQuestion& q) {
-  return count(q.batch) + (q.batch == 1 ? " sequence of " : " sequences of ") + count(q.context()) +
-         " tokens";
+  return counted(q.batch, "sequence") + " of " + counted(q.context(), "token");
 }
 
 /// Terms of a step that are bought off by the same thing.
@@ -75,8 +74,7 @@ BindingConstraint of_memory(const ServeQuestion& q, const ServePlan& p) {
   Sentence s;
   if (c.weights_gpu > c.usable) {
     s << "weights bind: " << stated("weights", c.weights) << " over ";
-    s << stated_count("gpus", std::int64_t{p.plan.tp}, "GPUs")
-      << (p.plan.tp == 1 ? " GPU is " : " GPUs are ");
+    s << stated_counted("gpus", p.plan.tp, "GPU", "s", "GPUs") << (p.plan.tp == 1 ? " is " : " are ");
     s << stated("weights_per_gpu", c.weights_gpu) << " each, "
       << stated("over_usable", c.weights_gpu / c.usable);
     s << " times the " << stated("usable", c.usable) << " usable";
@@ -116,9 +114,9 @@ std::optional<Threshold> latency_threshold(const ServeQuestion& q, const ServePl
   const double now = q.question.cluster.tiers[tier].latency.value.raw();
   const auto at = most_latency(q, p);
   if (!at) return std::nullopt;
-  return Threshold{
-      tier == 0 ? "latency_intra_node" : "latency_inter_node", now, at->raw(), "s",
-      "above it tp " + count(p.plan.tp) + " misses " + format(*q.tpot_limit) + " at batch " + count(q.batch)};
+  return Threshold{tier == 0 ? "latency_intra_node" : "latency_inter_node", now, at->raw(), "s",
+                   "up to it tp " + count(p.plan.tp) + " keeps " + format(*q.tpot_limit) + " at batch " +
+                       count(q.batch) + ", beyond it no longer"};
 }
 
 /// Heads times their width, over all layers.

@@ -10,10 +10,6 @@ namespace shardplan {
 namespace {
 
 std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
-/// "1 stage", "4 stages"
-std::string counted(std::int64_t n, const std::string& what) {
-  return count(n) + " " + what + (n == 1 ? "" : "s");
-}
 
 std::optional<Axis> axis_of(TimeTerm term) {
   for (std::size_t i = 0; i < kAxisCount; ++i) {
@@ -56,12 +52,12 @@ std::string traffic_facts(const Cluster& cluster, const Estimate& e, Axis axis) 
 std::int64_t rows(const Question& q, const Plan& p) { return p.micro_batch * q.workload.sequence / p.cp; }
 
 std::string passes(const Question& q, const Plan& p) {
-  return count(p.grad_accumulation) + (p.grad_accumulation == 1 ? " micro-batch of " : " micro-batches of ") +
-         counted(rows(q, p), "token") + " a rank";
+  return counted(p.grad_accumulation, "micro-batch", "es") + " of " + counted(rows(q, p), "token") +
+         " a rank";
 }
 
 std::string layers_words(const Question& q, const Plan& p) {
-  return count(static_cast<std::int64_t>(q.model.layers.size())) + " layers over " + counted(p.pp, "stage");
+  return counted(q.model.layers.size(), "layer") + " over " + counted(p.pp, "stage");
 }
 
 /// Of what a rank runs in its products, attention and head, the share of the peak that it reaches while it
@@ -80,8 +76,8 @@ std::string tensor_words(const Plan& p) {
 std::string bubble_facts(const Plan& p) {
   const std::int64_t chunks = p.schedule == Schedule::kZbV ? 2 : p.interleave;
   if (p.pp == 1) return "one stage";
-  return std::string(name(p.schedule)) + " runs " + count(p.grad_accumulation) + " micro-batches over " +
-         counted(p.pp, "stage") + (chunks > 1 ? " of " + counted(chunks, "chunk") : "");
+  return std::string(name(p.schedule)) + " runs " + counted(p.grad_accumulation, "micro-batch", "es") +
+         " over " + counted(p.pp, "stage") + (chunks > 1 ? " of " + counted(chunks, "chunk") : "");
 }
 
 std::string recompute_facts(const Question& q, const Plan& p) {

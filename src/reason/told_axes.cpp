@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "units/format.h"
+
 namespace shardplan {
 namespace {
 
@@ -97,7 +99,8 @@ std::optional<std::int64_t> nearest_size(Question question, const FixedAxes& fix
 Error illegal_size(const Question& question, const FixedAxes& fixed) {
   const auto size = nearest_size(question, fixed);
   return {"illegal_plan",
-          std::to_string(question.cluster.gpus) + " GPUs divide into no plan of this model and batch",
+          counted(question.cluster.gpus, "GPU") + (question.cluster.gpus == 1 ? " divides" : " divide") +
+              " into no plan of this model and batch",
           "--gpus", "a number that tp, pp, cp and dp divide the model and the batch by",
           size ? "--gpus " + std::to_string(*size) : ""};
 }

@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "reason/axes.h"
+#include "reason/remarks.h"
 #include "reason/sentence.h"
+#include "reason/term_words.h"
 
 namespace shardplan {
 namespace {
@@ -21,8 +23,24 @@ void add_largest_growth(const Estimate& from, const Estimate& to, Sentence& s) {
     grown = i;
   }
   if (most <= 0) return;
-  s << std::string(", mostly ") + name(static_cast<TimeTerm>(grown)) + " (+";
+  s << std::string(", mostly ") + words(static_cast<TimeTerm>(grown)) + " (+";
   s << stated("largest_growth", seconds(most)) << ")";
+}
+
+/// "1.085 x the time, mostly ..."; where that would be printed as 1, how much more it is.
+Sentence times_said(const Estimate& best, const Estimate& other) {
+  const bool same_batch = best.plan.sequences() == other.plan.sequences();
+  if (const auto tie = tie_between(best, other); tie && same_batch) return Sentence(tie_words(*tie));
+  const double times = per_sequence(other) / per_sequence(best);
+  const Stated printed = stated("times", ratio(times));
+  Sentence s;
+  if (printed.text == "1") {
+    s << stated("more", seconds(times - 1) * best.step.raw()) << " more for as many sequences";
+  } else {
+    s << printed << " x the time";
+  }
+  add_largest_growth(best, other, s);
+  return s;
 }
 
 Sentence illegal_reason(const Estimator& estimator, Plan plan, const PlanAxis& axis) {
@@ -63,9 +81,7 @@ UnusedAxis unused_axis(const Estimator& estimator, const FixedAxes& fixed, const
       estimator, used, known == result.runners_up.end() ? std::nullopt : std::optional(known->plan), watch);
   if (with.best) {
     Sentence s("the best plan with it, " + canonical(with.best->plan) + ", takes ");
-    s << stated("step", with.best->step) << ", ";
-    s << stated("times", ratio(per_sequence(*with.best) / per_sequence(best))) << " x the time";
-    add_largest_growth(best, *with.best, s);
+    s << stated("step", with.best->step) << ", " << times_said(best, *with.best);
     UnusedAxis found = unused(axis, s);
     found.plan = with.best->plan;
     return found;

@@ -12,14 +12,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
-WhyNot asked(const char* preset, const char* gpus, const char* what) {
-  QuestionSpec spec;
+WhyNot asked(const char* preset, const char* gpus, const char* what, const BoundTexts& bounds = {},
+             std::optional<std::string> fix = {}) {
+  PlanSpec whole;
+  whole.bounds = bounds;
+  whole.fix = std::move(fix);
+  QuestionSpec& spec = whole.question;
   spec.preset = preset;
   spec.gpu = "h100-sxm";
   spec.gpus = gpus;
   spec.framework = "megatron";
   spec.global_batch = "256";
-  const auto kind = build_why_not(spec, read_plan_text(what, "WHAT").value(), catalog());
+  const auto kind = build_why_not(whole, read_plan_text(what, "WHAT").value(), catalog());
   EXPECT_TRUE(kind) << kind.error().message;
   const Estimator estimator(kind->question);
   return kind->kind.whole ? why_not(estimator, kind->question.fixed, kind->kind.as_plan(), what)
@@ -44,6 +48,16 @@ TEST(WhyNot, WhatTheBestPlanHasIsSaid) {
     EXPECT_TRUE(w.as_good) << what;
     EXPECT_THAT(w.statement, HasSubstr("already"));
   }
+}
+
+TEST(WhyNot, WhatIsSearchedIsBoundedAsForThePlan) {
+  const WhyNot any = asked("llama3-8b", "16", "pp4");
+  const WhyNot bounded = asked("llama3-8b", "16", "pp4", {.min = "tp=2", .max = {}, .forbid = {}});
+  EXPECT_GE(bounded.best.best->plan.tp, 2);
+  EXPECT_GE(bounded.with->best->plan.tp, 2);
+  EXPECT_LT(any.best.best->plan.tp, 2);
+  EXPECT_EQ(asked("llama3-8b", "16", "pp4", {}, "tp=2").best.best->plan.tp, 2);
+  EXPECT_TRUE(asked("llama3-8b", "16", "pp4", {.min = {}, .max = {}, .forbid = "pp"}).illegal);
 }
 
 TEST(WhyNot, ARuleIsNamed) {

@@ -107,12 +107,9 @@ void add_cards_row(const CommAnswer& a, Table& table) {
   if (!a.question.cards) return;
   const CardSharing& c = *a.question.cards;
   const std::string& unit = a.question.cluster.tiers[c.network - 1].name;
-  const auto some = [](std::int64_t n, const char* what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  };
-  table.row({"cards", some(c.cards, "card") + " in a " + unit + " of " + std::to_string(c.gpus) + "; " +
-                          some(c.groups, "group") + " at once, " + some(c.ranks, "rank") +
-                          " of each in it: " + some(c.sharers(), "rank") + " to a card, " +
+  table.row({"cards", counted(c.cards, "card") + " in a " + unit + " of " + std::to_string(c.gpus) + "; " +
+                          counted(c.groups, "group") + " at once, " + counted(c.ranks, "rank") +
+                          " of each in it: " + counted(c.sharers(), "rank") + " to a card, " +
                           format(*a.cost.card_share) + " each  [" + label(c.source) + "]"});
 }
 
@@ -121,8 +118,7 @@ std::string question_lines(const CommAnswer& a) {
   Table table("ll");
   const Bytes<> size = a.cost.size;
   table.row({name(q.collective), format(size) + " (" + format_count(size.raw()) + " bytes) over " +
-                                     format_count(q.ranks.value.raw()) +
-                                     (q.ranks.value > ratio(1) ? " ranks" : " rank")});
+                                     counted(q.ranks.value.raw(), "rank")});
   for (const Tier& tier : q.cluster.tiers) {
     std::string text =
         format(tier.bandwidth.value) + " per GPU and direction, " + format(tier.latency.value) + " a step";

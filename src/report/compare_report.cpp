@@ -132,6 +132,7 @@ Json entry_json(const TimeEntry<>& entry, const std::string& why) {
 void add_comparison(const Comparison& c, const char* a, const char* b, Json& json) {
   json[a] = side_json(c.a, c.step_a);
   json[b] = side_json(c.b, c.step_b);
+  json["figures"] = figures_json(c.figures);
   json["per"] = c.per_sequence ? "sequence" : "step";
   json["difference_s"] = (c.step_b - c.step_a).raw();
   json["told_apart"] = c.band ? Json(c.told_apart()) : Json(nullptr);
@@ -159,10 +160,10 @@ void add_comparison(const Comparison& c, const char* a, const char* b, Json& jso
 }  // namespace
 
 std::string compare_text(const Question& q, const Comparison& c, const std::vector<std::string>& assumed) {
-  return std::string(c.first_is_better() ? "PLAN_A"
-                     : c.b.fits()        ? "PLAN_B"
-                                         : "neither") +
-         ": " + c.statement + "\n\n" + comparison_lines(kCompared, c) + listed("notes", q.notes) +
+  return std::string(c.first_is_better() ? "PLAN_A: "
+                     : c.b.fits()        ? "PLAN_B: "
+                                         : "") +
+         c.statement + "\n\n" + comparison_lines(kCompared, c) + listed("notes", q.notes) +
          listed("assumed", together(q.assumed, assumed));
 }
 

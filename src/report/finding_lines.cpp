@@ -18,7 +18,8 @@ std::string threshold_value(double value, const std::string& unit) {
   if (unit == "s") return format(seconds(value));
   if (unit == "FLOP/s") return format(flops_per_s(value));
   if (unit.empty()) return format_number(value);
-  return format_number(value) + " " + unit;
+  const bool one = value == 1 && unit.ends_with('s');
+  return format_number(value) + " " + (one ? unit.substr(0, unit.size() - 1) : unit);
 }
 
 std::string nothing_fits_lines(const Answer& a) {
@@ -42,9 +43,7 @@ std::string finding_lines(const Answer& a) {
     Table table;
     table.row({"axis", "degree", "tier", "needs", "has", ""});
     for (const AxisFinding& x : a.axes) {
-      table.row({x.axis, count(x.degree), x.tier,
-                 bandwidth_of(x.required_bandwidth ? std::optional(rounded_up(*x.required_bandwidth))
-                                                   : std::nullopt),
+      table.row({x.axis, count(x.degree), x.tier, bandwidth_of(x.required_bandwidth),
                  bandwidth_of(x.available_bandwidth), x.reason});
     }
     text += "\naxes\n" + table.text("  ", true);

@@ -32,7 +32,7 @@ Markup gauge(const AxisFinding& x) {
     return element("div.gauge", paragraph("no bandwidth is enough; the link has " + format(has)));
   const BytesPerSecond<> needs = *x.required_bandwidth, most = std::max(needs, has);
   const BytesPerSecond<> within = std::min(needs, has);
-  const std::string words = "needs " + format(rounded_up(needs)) + " of " + format(has);
+  const std::string words = "needs " + format(needs) + " of " + format(has);
   std::vector<BarPart> parts{{"needed", (within / most).raw(), words},
                              {"lacking", ((needs - within) / most).raw(), words},
                              {"spare", ((has - within) / most).raw(), "has " + format(has)}};

@@ -130,7 +130,7 @@ class PlanPage {
       fact("not counted", extra.name + " " + count(extra.parameters));
     fact("cluster", run_.undecided() ? q_.cluster.device.name : q_.cluster.name);
     fact("batch",
-         count(q_.workload.global_batch) + " sequences of " + count(q_.workload.sequence) + " tokens");
+         counted(q_.workload.global_batch, "sequence") + " of " + counted(q_.workload.sequence, "token"));
     for (const RunFact& f : run_facts(run_)) {
       const bool has_formula = std::any_of(trace_.run.begin(), trace_.run.end(),
                                            [&](const auto& root) { return root.first == f.what; });

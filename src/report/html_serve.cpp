@@ -51,6 +51,7 @@ struct Part {
   const char* kind;  // its colour
   Seconds<> time;
   bool hidden = false;
+  std::string note = {};
 };
 
 class ServePage {
@@ -123,18 +124,15 @@ class ServePage {
     };
     fact("model", q_.model.name + ": " + format_count(state_parameters(q_.model)) + " parameters");
     fact("cluster", q_.cluster.name);
-    fact("load", count(a_.question.batch) + (a_.question.batch == 1 ? " sequence" : " sequences") + " of " +
-                     count(a_.question.context()) + " tokens, decoded together by each replica");
+    fact("load", counted(a_.question.batch, "sequence") + " of " + counted(a_.question.context(), "token") +
+                     ", decoded together by each replica");
     if (a_.question.tpot_limit) fact("limit", format(*a_.question.tpot_limit) + " for each output token");
     return element("dl.facts", list);
   }
 
   Section answer() const {
-    const Plan& plan = a_.shown().plan;
-    const std::string words =
-        "tp " + count(plan.tp) + ", " + count(plan.dp) + (plan.dp == 1 ? " replica" : " replicas");
     return {"The answer", "answer",
-            verdict() + element("p.plan", words) + figures() +
+            verdict() + element("p.plan", serve_plan_words(a_.shown().plan)) + figures() +
                 element("p.binding", a_.findings.binding.statement) +
                 element("p.hint", "A number with a dotted line opens its formula.") + facts()};
   }
@@ -142,23 +140,25 @@ class ServePage {
   Section memory() const {
     const Bytes<> hbm = q_.cluster.device.memory_reported.value, most = std::max(hbm, c_.memory());
     const auto share = [&](Bytes<> b) { return (b / most).raw(); };
-    HtmlTable table("Terms of the memory", "lrr", {"term", "bytes", "of usable"});
-    const auto row = [&](const char* name, Bytes<> b) {
-      table.row({name, number(name, format(b)), format_percent((b / c_.usable).raw())});
+    HtmlTable table("Terms of the memory", "lrrw", {"term", "bytes", "of usable", ""});
+    const auto row = [&](const char* name, Bytes<> b, const std::string& note) {
+      table.row({name, number(name, format(b)), format_percent((b / c_.usable).raw()), note});
     };
-    row("weights", c_.weights_gpu);
-    row("key-value cache", c_.kv_gpu);
+    row("weights", c_.weights_gpu, weights_words(a_));
+    row("key-value cache", c_.kv_gpu, cache_words(a_));
     table.last_row({"total", number("memory of each GPU", format(c_.memory())),
-                    format_percent((c_.memory() / c_.usable).raw())});
+                    format_percent((c_.memory() / c_.usable).raw()), ""});
     const Markup drawn =
         bar({{"memory-weights", share(c_.weights_gpu), "weights " + format(c_.weights_gpu)},
              {"memory-activations", share(c_.kv_gpu), "key-value cache " + format(c_.kv_gpu)}},
             {share(c_.usable), share(hbm)});
-    return {"Memory of each GPU", "memory",
-            element("figure", drawn + legend({{"memory-weights", "weights"},
-                                              {"memory-activations", "key-value cache"}})) +
-                paragraph("The lines are what is usable, " + format(c_.usable) + ", and all of HBM.") +
-                table.markup()};
+    return {
+        "Memory of each GPU", "memory",
+        element("figure",
+                drawn + legend({{"memory-weights", "weights"}, {"memory-activations", "key-value cache"}})) +
+            paragraph("The lines are what is usable, " + format(c_.usable) +
+                      ", and all of HBM; between them is the reserve, " + reserve_words(q_.cluster) + ".") +
+            table.markup() + paragraph(capacity_words(a_))};
   }
 
   /// A sum as a bar and as a table; what hides beside the rest has no part in it.
@@ -171,7 +171,7 @@ class ServePage {
       if (!(part.time > seconds(0))) continue;
       const double share = (part.time / sum).raw();
       table.row({part.name, number(part.name, format(part.time)), part.hidden ? "" : format_percent(share),
-                 part.hidden ? "beside the other, hidden" : ""});
+                 part.hidden ? "beside the other, hidden" : part.note});
       if (part.hidden) continue;
       drawn.push_back({part.kind, share, part.name + (" " + format(part.time))});
       entries.push_back({part.kind, part.name});
@@ -180,13 +180,19 @@ class ServePage {
     return {heading, id, element("figure", bar(drawn) + legend(entries)) + table.markup()};
   }
 
+  /// What the two terms of all-reduces are parts of.
+  std::string of_all_reduces(Seconds<> all) const {
+    return "of " + counted(c_.all_reduces.raw(), "all-reduce") + ", " + format(all) + " together";
+  }
+
   Section token() const {
     const bool arithmetic = c_.compute > c_.weight_read;
     return times("Time of each output token", "token",
                  {{"reading the weights", "compute", c_.weight_read, arithmetic},
                   {"matrix products", "compute", c_.compute, !arithmetic},
                   {"reading the cache", "memory-activations", c_.kv_read},
-                  {"latency of all-reduces", "waiting", c_.all_reduces * c_.all_reduce.cost.latency_term},
+                  {"latency of all-reduces", "waiting", c_.all_reduces * c_.all_reduce.cost.latency_term,
+                   false, of_all_reduces(c_.communication()) + ", " + all_reduce_words(c_)},
                   {"bytes of all-reduces", "again", c_.all_reduces * c_.all_reduce.cost.bandwidth_term}},
                  "time of each output token", c_.step());
   }
@@ -195,7 +201,8 @@ class ServePage {
     return times("Time of one prompt", "prompt",
                  {{"arithmetic of the prompt", "compute", c_.prefill_compute},
                   {"latency of the prompt's all-reduces", "waiting",
-                   c_.all_reduces * c_.prompt_all_reduce.cost.latency_term},
+                   c_.all_reduces * c_.prompt_all_reduce.cost.latency_term, false,
+                   of_all_reduces(c_.prefill_all_reduce())},
                   {"bytes of the prompt's all-reduces", "again",
                    c_.all_reduces * c_.prompt_all_reduce.cost.bandwidth_term}},
                  "time of one prompt", c_.prefill());

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "import/flag_list.h"
 #include "report/html_parts.h"
+#include "report/serve_report.h"
 #include "units/format.h"
 
 namespace shardplan {
@@ -33,6 +36,18 @@ TEST(ServeHtml, SaysWhatTheAnswerSaysAndOpensItsFormulas) {
   const std::string token = ">" + format(a.shown().cost.step()) + "</button>";
   EXPECT_THAT(html, HasSubstr(token));
   EXPECT_THAT(html, HasSubstr("Every legal degree"));
+}
+
+TEST(ServeHtml, HasEveryNumberOfTheText) {
+  for (const FlagList& flags : {FlagList{{"--tpot-ms", "30"}}, {{"--tp", "2"}}, {{"--gpus", "16"}}}) {
+    const ServeAnswer a = answer_of(flags);
+    const std::string text = serve_text(a), html = serve_html(a);
+    const std::regex number("[0-9][0-9,.]* (GiB|KiB|tokens/s|ms|us|s|sequences?|all-reduces?|GPUs?)");
+    int seen = 0;
+    for (std::sregex_iterator at(text.begin(), text.end(), number), end; at != end; ++at, ++seen)
+      EXPECT_THAT(html, HasSubstr(at->str()));
+    EXPECT_GT(seen, 20);
+  }
 }
 
 TEST(ServeHtml, SaysWhatDoesNotFitAndWhatIsTooLate) {

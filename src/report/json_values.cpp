@@ -235,13 +235,13 @@ Json nearest_json(const std::vector<NearRun>& nearest) {
   return list;
 }
 
-namespace {
-
 Json figures_json(const std::vector<StatedFigure>& figures) {
   Json list = Json::array();
   for (const StatedFigure& f : figures) list.push_back({{"id", f.id}, {"value", f.value}, {"unit", f.unit}});
   return list;
 }
+
+namespace {
 
 Json axis_json(const AxisFinding& x) {
   Json json{{"axis", x.axis},

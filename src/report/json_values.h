@@ -24,6 +24,8 @@ Json memory_json(const MemoryAccount& memory);
 Json breakdown_json(const TimeBreakdown<>& time);
 Json nearest_miss_json(const std::optional<NearestMiss>& miss);
 Json census_json(const Census& census);
+/// The numbers that a sentence states.
+Json figures_json(const std::vector<StatedFigure>& figures);
 Json binding_json(const BindingConstraint& binding);
 Json utilisations_json(const std::vector<Utilisation>& utilisations);
 /// The best plan (0), then the runners-up.

@@ -49,8 +49,7 @@ std::string headline(const Question& q, const MemoryAnswer& a) {
     // A plan that fits all the same can only be one with the host.
     const auto& offloading = a.smallest_offloading;
     const bool elsewhere = keeps_training(a.remedies) || (offloading && offloading->gpus <= q.cluster.gpus);
-    text += "no plan fits on " + format_count(static_cast<double>(q.cluster.gpus)) +
-            (q.cluster.gpus == 1 ? " GPU" : " GPUs") + (elsewhere ? " without their host" : "") +
+    text += "no plan fits on " + counted(q.cluster.gpus, "GPU") + (elsewhere ? " without their host" : "") +
             ": state alone is " + format(a.floor.state_per_gpu) + " on each under full sharding, more than " +
             format(a.floor.usable) + "; it needs at least " + format_count(a.floor.min_gpus) + "\n";
   }
@@ -80,16 +79,16 @@ std::string floor_lines(const MemoryAnswer& a) {
   const Floor& f = a.floor;
   return "floor    state is " + format(f.state) + ": " + format(f.state_per_gpu) +
          " on each GPU under full sharding, " + (f.feasible ? "at most " : "more than ") + format(f.usable) +
-         " usable; state alone needs at least " + format_count(f.min_gpus) +
-         (f.min_gpus == 1 ? " GPU, " : " GPUs, ") + format_count(f.min_gpus_whole_nodes) +
-         " in whole nodes\n";
+         " usable; state alone needs at least " + counted(f.min_gpus, "GPU") + ", " +
+         format_count(f.min_gpus_whole_nodes) + " in whole nodes\n";
 }
 
 /// `first`: what the line begins with.
 std::string smallest_words(const char* first, const SmallestCluster& smallest) {
   const Estimate& e = smallest.best;
-  return std::string(first) + format_count(static_cast<double>(smallest.gpus)) +
-         " GPUs in whole nodes hold a plan: " + canonical(e.plan) + " with " + format(e.headroom()) + " free";
+  return std::string(first) + counted(smallest.gpus, "GPU") + " in whole nodes " +
+         (smallest.gpus == 1 ? "holds" : "hold") + " a plan: " + canonical(e.plan) + " with " +
+         format(e.headroom()) + " free";
 }
 
 std::string smallest_lines(const Question& q, const MemoryAnswer& a) {

@@ -115,8 +115,7 @@ std::string legend_svg(const std::vector<std::int64_t>& sizes) {
   for (std::size_t i = 0; i < sizes.size(); i += every, y += kRow) {
     svg += fmt::format("<circle class=\"point-{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>\n",
                        colour(i, sizes.size()), kWidth - kRight + kGap, y, kPoint);
-    svg += svg_text(kWidth - kRight + kGap + kIndent, y + 4, "start",
-                    format_count(static_cast<double>(sizes[i])) + (sizes[i] == 1 ? " GPU" : " GPUs"));
+    svg += svg_text(kWidth - kRight + kGap + kIndent, y + 4, "start", counted(sizes[i], "GPU"));
   }
   return svg;
 }

@@ -82,8 +82,8 @@ std::string question_lines(const Question& q) {
     text += "; not counted: " + extra.name + " " + count(extra.parameters);
   }
   text += "\ncluster  " + (q.cluster.name == devices ? "" : q.cluster.name + ": ") + devices;
-  return text + "\nbatch    " + count(q.workload.global_batch) + " sequences of " +
-         count(q.workload.sequence) + " tokens\n";
+  return text + "\nbatch    " + counted(q.workload.global_batch, "sequence") + " of " +
+         counted(q.workload.sequence, "token") + "\n";
 }
 
 /// Why a plan that fits may not.

@@ -15,7 +15,7 @@ namespace {
 constexpr double kHour = 3600, kDay = 24 * kHour, kKilowattHour = 3.6e6, kKilowatt = 1e3, kMillion = 1e6;
 
 std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
-std::string gpus(std::int64_t n) { return count(n) + (n == 1 ? " GPU" : " GPUs"); }
+std::string gpus(std::int64_t n) { return counted(n, "GPU"); }
 
 std::string days(Seconds<> time) {
   const bool hours = time.raw() < kDay;
@@ -92,7 +92,10 @@ std::string told_by(const Source& source) { return "  [" + label(source) + "]"; 
 
 std::string price_words(const RunAnswer& run) {
   const RunTotals& t = *run.totals;
-  return (t.cost ? format(*t.cost) + "; " : "") + "$" + format_number(hourly(*t.spending)) + " an hour" +
+  const std::string interrupted =
+      t.cost && run.interrupted ? ", " + format(*run.interrupted->cost) + " with interruptions" : "";
+  return (t.cost ? format(*t.cost) + interrupted + "; " : "") + "$" + format_number(hourly(*t.spending)) +
+         " an hour" +
          (run.objective.spending ? " of at most $" + format_number(hourly(*run.objective.spending)) : "") +
          ", " + format(kMillion * *t.cost_of_token) + " for a million tokens, at $" +
          format_number(hourly(run.objective.price->value)) + " an hour and GPU" +
@@ -111,9 +114,14 @@ std::string watt_words(const RunAnswer& run) {
 std::string time_words(const RunAnswer& run) {
   const Seconds<> time = *run.totals->time;
   std::string text = days(time) + " for " + many_tokens(*run.objective.budget);
+  if (run.interrupted) {
+    text += ", " + days(*run.interrupted->time) + " with interruptions and checkpoints, which leave " +
+            format_percent(run.interrupted->effective.raw()) + " to steps that count";
+  }
   if (!run.objective.deadline) return text;
   const Seconds<> deadline = *run.objective.deadline;
-  return text + "; " +
+  // What the run is held against, as the steps alone are what is certain.
+  return text + "; " + (run.interrupted ? "without them " : "") +
          (time <= deadline ? days(deadline - time) + " before" : days(time - deadline) + " after") +
          " the deadline of " + days(deadline);
 }
@@ -121,7 +129,7 @@ std::string time_words(const RunAnswer& run) {
 std::string sizes_words(const SizesAnswer& sizes) {
   const SizeCensus& c = sizes.search.census;
   const std::int64_t n = sizes.range.count(), precisions = n > 0 ? c.sizes / n : 0;
-  std::string text = count(n) + (n == 1 ? " size" : " sizes") + ", " + range_words(sizes.range) +
+  std::string text = counted(n, "size") + ", " + range_words(sizes.range) +
                      (precisions > 1 ? ", each in " + count(precisions) + " precisions" : "") + ": " +
                      count(c.searched) + " searched";
   if (c.unfit > 0) text += " (nothing fits on " + count(c.unfit) + ")";
@@ -148,6 +156,10 @@ Json run_json(const RunAnswer& run) {
   json["budget_usd_per_s"] = optional_json(o.spending);
   json["spending_usd_per_s"] = optional_json(t.spending);
   json["cost_usd"] = optional_json(t.cost);
+  const Interrupted i = run.interrupted.value_or(Interrupted{});
+  json["effective_time_share"] = run.interrupted ? Json(i.effective.raw()) : Json(nullptr);
+  json["interrupted_time_s"] = optional_json(i.time);
+  json["interrupted_cost_usd"] = optional_json(i.cost);
   json["cost_of_token_usd"] = optional_json(t.cost_of_token);
   json["power_per_gpu_w"] = o.watts ? Json(o.watts->value) : Json(nullptr);
   json["power_source"] = o.watts ? source_json(o.watts->source) : Json(nullptr);

@@ -49,6 +49,20 @@ TEST(RunReport, SaysWhatTheRunTakes) {
                         "their times, 1 without a legal plan"));
 }
 
+TEST(RunReport, SaysWhatInterruptionsMakeOfIt) {
+  RunAnswer run = priced();
+  run.interrupted = Interrupted{ratio(0.8), *run.totals->time / ratio(0.8), *run.totals->cost / ratio(0.8)};
+  const std::string text = run_text(run);
+  EXPECT_THAT(text,
+              HasSubstr("10 days for 6.912 B tokens, 12.5 days with interruptions and checkpoints, which "
+                        "leave 80.0 % to steps that count; without them 1 day before the deadline"));
+  EXPECT_THAT(text, HasSubstr("$3,840, $4,800 with interruptions; $16 an hour"));
+  Json json;
+  add_run(run, json);
+  EXPECT_EQ(json["run"]["effective_time_share"], 0.8);
+  EXPECT_EQ(json["run"]["interrupted_cost_usd"], 4800.0);
+}
+
 TEST(RunReport, SaysNothingWhereNothingWasAsked) {
   Json json;
   const RunAnswer run = run_answer({}, std::nullopt, estimate(8, 2, 5));

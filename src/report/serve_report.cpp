@@ -37,25 +37,17 @@ std::string question_lines(const ServeAnswer& a) {
   const Question& q = a.question.question;
   const Plan& plan = a.shown().plan;
   return "model    " + q.model.name + ": " + format_count(state_parameters(q.model)) + " parameters\n" +
-         "plan     tp " + count(plan.tp) + ", " + count(plan.dp) + (plan.dp == 1 ? " replica" : " replicas") +
-         " on " + count(q.cluster.gpus) + " x " + q.cluster.device.name + "\n" + "reserve  " +
-         format(q.cluster.reserve()) + " of " + format(q.cluster.device.memory_reported.value) +
-         " (context, communication buffers, fragmentation)\n";
+         "plan     " + serve_plan_words(plan) + " on " + count(q.cluster.gpus) + " x " +
+         q.cluster.device.name + "\n" + "reserve  " + reserve_words(q.cluster) + "\n";
 }
 
 std::string memory_table(const ServeAnswer& a) {
   const DecodeCost<>& c = a.shown().cost;
   Table table;
-  table.row({"weights", format(c.weights_gpu),
-             format(c.weights) + " over " + count(a.shown().plan.tp) +
-                 (a.shown().plan.tp == 1 ? " GPU" : " GPUs")});
-  table.row({"key-value cache", format(c.kv_gpu),
-             count(a.question.batch) + " x " + count(a.question.context()) + " tokens of " +
-                 format(c.kv_token) + " each, over the replica"});
+  table.row({"weights", format(c.weights_gpu), weights_words(a)});
+  table.row({"key-value cache", format(c.kv_gpu), cache_words(a)});
   table.row({"total", format(c.memory()), "of " + format(c.usable) + " usable"});
-  return "memory of each GPU\n" + table.text("  ", true) + "  the cache of a replica holds " +
-         format_count(c.kv_capacity.raw()) + " tokens: " + format_count(c.concurrency.raw()) +
-         " sequences of " + count(a.question.context()) + " at once\n";
+  return "memory of each GPU\n" + table.text("  ", true) + "  " + capacity_words(a) + "\n";
 }
 
 std::string step_table(const ServePlan& p) {
@@ -69,11 +61,8 @@ std::string step_table(const ServePlan& p) {
   table.row({"matrix products", format(c.compute), arithmetic ? share(c.compute) : "", beside(!arithmetic)});
   table.row({"reading the cache", format(c.kv_read), share(c.kv_read), ""});
   if (c.all_reduces > ratio(0)) {
-    const CollectiveCost<double>& one = c.all_reduce.cost;
-    table.row({format(c.all_reduces) + " all-reduces", format(c.communication()), share(c.communication()),
-               format(one.total()) + " each for " + format(c.message) + ", " +
-                   format_percent((one.latency_term / one.total()).raw()) + " of it latency" +
-                   (c.all_reduce.hierarchical ? ", tier by tier" : "")});
+    table.row({counted(c.all_reduces.raw(), "all-reduce"), format(c.communication()),
+               share(c.communication()), all_reduce_words(c)});
   }
   table.row({"step", format(c.step())});
   return std::string("one decode step: the time of each output token (TPOT)") +
@@ -152,6 +141,37 @@ Json serve_plan_json(const ServePlan& p) {
 }
 
 }  // namespace
+
+std::string serve_plan_words(const Plan& plan) {
+  return "tp " + count(plan.tp) + ", " + counted(plan.dp, "replica");
+}
+
+std::string reserve_words(const Cluster& cluster) {
+  return format(cluster.reserve()) + " of " + format(cluster.device.memory_reported.value) +
+         " (context, communication buffers, fragmentation)";
+}
+
+std::string weights_words(const ServeAnswer& a) {
+  return format(a.shown().cost.weights) + " over " + counted(a.shown().plan.tp, "GPU");
+}
+
+std::string cache_words(const ServeAnswer& a) {
+  return count(a.question.batch) + " x " + counted(a.question.context(), "token") + " of " +
+         format(a.shown().cost.kv_token) + " each, over the replica";
+}
+
+std::string capacity_words(const ServeAnswer& a) {
+  const DecodeCost<>& c = a.shown().cost;
+  return "the cache of a replica holds " + counted(c.kv_capacity.raw(), "token") + ": " +
+         counted(c.concurrency.raw(), "sequence") + " of " + count(a.question.context()) + " at once";
+}
+
+std::string all_reduce_words(const DecodeCost<>& c) {
+  const CollectiveCost<double>& one = c.all_reduce.cost;
+  return format(one.total()) + " each for " + format(c.message) + ", " +
+         format_percent((one.latency_term / one.total()).raw()) + " of it latency" +
+         (c.all_reduce.hierarchical ? ", tier by tier" : "");
+}
 
 const char* verdict_words(const ServePlan& p) {
   if (!p.fits) return "does not fit";

@@ -93,15 +93,30 @@ std::string format_number(double v) {
   return text;
 }
 
-BytesPerSecond<> rounded_up(BytesPerSecond<> q) {
+namespace {
+
+/// What the last printed digit of a value counts.
+double last_digit(double v) {
   constexpr double kDigits = 4;
+  return std::pow(10.0, std::floor(std::log10(v)) + 1 - kDigits);
+}
+
+}  // namespace
+
+// A value that prints in full already, but for its last bits, stays.
+BytesPerSecond<> rounded_up(BytesPerSecond<> q) {
   if (!(q.raw() > 0) || !std::isfinite(q.raw())) return q;
-  const double step = std::pow(10.0, std::floor(std::log10(q.raw())) + 1 - kDigits);
-  // A value that prints in full already, but for its last bits, stays.
+  const double step = last_digit(q.raw());
   return bytes_per_s(std::ceil(q.raw() / step / kHalvesUp) * step);
 }
 Bytes<> rounded_up(Bytes<> q) { return std::ceil((q / kHundredth).raw()) * kHundredth; }
 Bytes<> rounded_down(Bytes<> q) { return std::floor((q / kHundredth).raw()) * kHundredth; }
+
+Seconds<> rounded_down(Seconds<> q) {
+  if (!(q.raw() > 0) || !std::isfinite(q.raw())) return q;
+  const double step = last_digit(q.raw());
+  return seconds(std::floor(q.raw() / step * kHalvesUp) * step);
+}
 
 std::string format_count(double v) {
   char digits[64];
@@ -111,6 +126,11 @@ std::string format_count(double v) {
     text.insert(static_cast<std::size_t>(at), ",");
   }
   return v < 0 ? "-" + text : text;
+}
+
+std::string counted(double n, std::string_view noun, std::string_view plural) {
+  std::string text = format_count(n) + " " + std::string(noun);
+  return n == 1 ? text : text + std::string(plural);
 }
 
 std::string format_percent(double share) {

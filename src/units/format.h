@@ -8,6 +8,7 @@
 // Parsers return nothing on text they do not understand whole; the caller knows the flag and says so.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,8 +43,16 @@ BytesPerSecond<> rounded_up(BytesPerSecond<> q);
 /// To the hundredth of a GiB that memory is compared in, on the side where what is said of it holds.
 Bytes<> rounded_up(Bytes<> q);
 Bytes<> rounded_down(Bytes<> q);
+/// The last such value no larger than `q`: what may be had at most is not rounded up.
+Seconds<> rounded_down(Seconds<> q);
 /// "8,030,261,248".
 std::string format_count(double v);
+/// "1 GPU", "64 GPUs", "2 micro-batches": a whole number and its noun, with what the plural adds to it.
+std::string counted(double n, std::string_view noun, std::string_view plural = "s");
+template <std::integral Count>
+std::string counted(Count n, std::string_view noun, std::string_view plural = "s") {
+  return counted(static_cast<double>(n), noun, plural);
+}
 /// "98.4 %".
 std::string format_percent(double share);
 

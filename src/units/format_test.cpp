@@ -5,6 +5,22 @@
 namespace shardplan {
 namespace {
 
+TEST(Format, RoundsWhatIsNeededUpAndWhatMayBeHadDown) {
+  EXPECT_EQ(format(rounded_up(bytes_per_s(59.301e9))), "59.31 GB/s");
+  EXPECT_EQ(format(rounded_up(rounded_up(bytes_per_s(59.301e9)))), "59.31 GB/s");
+  EXPECT_EQ(format(rounded_down(seconds(10.8799e-6))), "10.87 us");
+  EXPECT_EQ(format(rounded_down(rounded_down(seconds(10.8799e-6)))), "10.87 us");
+  EXPECT_EQ(format(rounded_down(seconds(15e-6))), "15 us");
+  EXPECT_EQ(rounded_down(seconds(0)), seconds(0));
+}
+
+TEST(Format, OneIsNoPlural) {
+  EXPECT_EQ(counted(1, "GPU"), "1 GPU");
+  EXPECT_EQ(counted(16384, "GPU"), "16,384 GPUs");
+  EXPECT_EQ(counted(2.0, "micro-batch", "es"), "2 micro-batches");
+  EXPECT_EQ(counted(0, "token"), "0 tokens");
+}
+
 TEST(Parse, TakesTheSuffixOrTheUnitOfTheFlag) {
   EXPECT_EQ(parse_bytes("79.2GiB")->raw(), 79.2 * 1073741824.0);
   EXPECT_EQ(parse_bytes("80GB")->raw(), 80e9);

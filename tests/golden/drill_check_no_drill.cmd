@@ -1,0 +1,1 @@
+shardplan drill check tests/data/drill/no-drill.toml

@@ -1,0 +1,1 @@
+shardplan drill solve x
