@@ -280,41 +280,6 @@ TEST(QuestionCluster, GpuBringsItsUsualNodeAndFabric) {
   EXPECT_THAT(question({{"--gpu", "h100"}, {"--gpus", "12"}}).assumed, Contains(HasSubstr("partly used")));
 }
 
-TEST(QuestionCluster, AnotherNumberOfGpusIsWhatWouldBeAskedOfIt) {
-  const std::vector<Told> asked{{{"--gpu", "h100"}},
-                                {{"--gpu", "h100"}, {"--bw-inter", "25"}, {"--latency-inter", "9"}},
-                                {{"--gpu", "gb200"}},
-                                {}};
-  for (Told told : asked) {
-    told.emplace_back("--gpus", "");
-    for (const char* from : {"4", "8", "16", "144"}) {
-      told.back().second = from;
-      Cluster changed = question(told).cluster;
-      for (const char* to : {"8", "144", "16", "4"}) {
-        told.back().second = to;
-        const Cluster there = question(told).cluster;
-        set_gpus(changed, there.gpus);
-        EXPECT_EQ(changed.gpus, there.gpus);
-        ASSERT_EQ(changed.tiers.size(), there.tiers.size()) << from << " to " << to;
-        for (std::size_t i = 0; i < there.tiers.size(); ++i) {
-          EXPECT_EQ(changed.tiers[i].name, there.tiers[i].name);
-          EXPECT_EQ(changed.tiers[i].bandwidth.value, there.tiers[i].bandwidth.value);
-          EXPECT_EQ(changed.tiers[i].latency.value, there.tiers[i].latency.value);
-        }
-        EXPECT_GE(changed.tiers.back().size, changed.gpus);
-      }
-    }
-  }
-}
-
-TEST(QuestionCluster, NothingIsBeyondANodeThatNoFabricJoins) {
-  Cluster alone = question({{"--gpu", "lonely"}, {"--gpus", "1"}}).cluster;
-  EXPECT_TRUE(alone.beyond.empty());
-  set_gpus(alone, 4);
-  ASSERT_EQ(alone.tiers.size(), 1U);
-  EXPECT_EQ(alone.tiers.front().size, 4);
-}
-
 TEST(QuestionCluster, NodeSizesAndScaleUpDomains) {
   const Question rack = question({{"--gpu", "gb200"}, {"--gpus", "144"}});
   EXPECT_EQ(rack.cluster.tiers[0].size, 72);
@@ -538,12 +503,12 @@ TEST(QuestionAxes, Errors) {
   EXPECT_EQ(error_of({{"--recompute", "mlp,layernom"}}).nearest, "layernorm");
   EXPECT_EQ(code_at({{"--schedule", "1f1b"}, {"--interleave", "2"}}), "--interleave conflict");
   EXPECT_EQ(code_at({{"--schedule", "interleaved"}, {"--interleave", "1"}}), "--interleave conflict");
-  EXPECT_EQ(code_at({{"--gpus", "64"}, {"--tp", "3"}}), "--gpus not_divisible");
+  EXPECT_EQ(code_at({{"--gpus", "64"}, {"--tp", "3"}}), "--gpus, --tp not_divisible");
   EXPECT_EQ(code_at({{"--gpus", "64"}, {"--tp", "16777216"}, {"--pp", "16777216"}, {"--cp", "16777216"}}),
-            "--gpus not_divisible");
+            "--gpus, --tp, --pp not_divisible");
   const Error e = error_of({{"--gpus", "64"}, {"--dp", "2"}, {"--tp", "8"}, {"--pp", "2"}, {"--cp", "1"}});
   EXPECT_EQ(e.code, "not_divisible");
-  EXPECT_EQ(e.expected, "32");
+  EXPECT_EQ(e.expected, "32 GPUs");
 }
 
 Result<MemoryPlan> memory_plan(const Told& told) {

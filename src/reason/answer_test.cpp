@@ -12,6 +12,7 @@
 #include "import/question.h"
 #include "reason/axes.h"
 #include "reason/time_groups.h"
+#include "units/format.h"
 
 namespace shardplan {
 namespace {
@@ -150,10 +151,12 @@ TEST(Axes, AtTheRequiredBandwidthTheReductionJustHides) {
   spec.dp = "64";
   const Asked asked(spec);
   ASSERT_EQ(asked.answer.axes.size(), 2U);
-  const double needs = asked.answer.axes[0].required_bandwidth->raw();
+  const AxisFinding& reduction = asked.answer.axes[0];
+  const double needs = reduction.required_bandwidth->raw();
   for (const double factor : {0.98, 1.02}) {
     Question q = asked.question;
-    q.cluster.tiers.back().bandwidth.value = bytes_per_s(needs * factor);
+    for (Tier& tier : q.cluster.tiers)
+      if (tier.name == reduction.tier) tier.bandwidth.value = bytes_per_s(needs * factor);
     const Estimator estimator(q);
     const AxisCost<> cost = estimator.time<double>(asked.answer.result.best->plan).axis(Axis::kData);
     EXPECT_EQ(cost.once() <= cost.window, factor > 1) << factor;
@@ -231,7 +234,7 @@ TEST(Thresholds, NearestFirst) {
   }
 }
 
-TEST(Thresholds, OfMemoryAreExact) {
+TEST(Thresholds, OfMemoryAreThePrintedSizesOnEitherSide) {
   const Asked asked(gpt175("64"));
   const Plan& now = asked.answer.result.best->plan;
   const auto plan_at = [&](double hbm) {
@@ -243,14 +246,16 @@ TEST(Thresholds, OfMemoryAreExact) {
   const auto same = [&](const std::optional<Plan>& p) {
     return p && p->dp == now.dp && p->tp == now.tp && p->pp == now.pp && p->cp == now.cp;
   };
-  constexpr double kBit = 1e-9;
   int checked = 0;
   for (const Threshold& t : asked.answer.thresholds) {
     if (t.parameter != "hbm") continue;
     ++checked;
-    const bool up = t.threshold > t.current;
-    EXPECT_EQ(same(plan_at(t.threshold * (1 - kBit))), up);
-    EXPECT_EQ(same(plan_at(t.threshold * (1 + kBit))), !up);
+    ASSERT_TRUE(t.same_until);
+    for (const double side : {t.threshold, *t.same_until}) {
+      const auto typed = parse_bytes(format(bytes(side)));
+      ASSERT_TRUE(typed);
+      EXPECT_EQ(same(plan_at(typed->raw())), side == *t.same_until) << format(bytes(side));
+    }
   }
   EXPECT_GE(checked, 1);
 }
@@ -357,7 +362,7 @@ TEST(WhyIllegal, OfBoundsNamesTheOneThatLeavesNoneAndTheRule) {
   const auto illegal = why_illegal(q, q.fixed);
   ASSERT_TRUE(illegal);
   EXPECT_EQ(illegal->constraint, Constraint::kGpuCount);
-  EXPECT_THAT(illegal->where, HasSubstr("pp at least 2 leaves none"));
+  EXPECT_THAT(illegal->where, HasSubstr("tp at least 16, pp at least 2 leave none"));
   EXPECT_THAT(illegal->where, HasSubstr("tp 16 x pp 2"));
 }
 

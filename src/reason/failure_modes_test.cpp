@@ -236,14 +236,19 @@ TEST(FailureModes, TheReductionNeedsWhatItsAxisSaysItNeeds) {
 
 TEST(FailureModes, TheReductionIsExposedBelowItsLevel) {
   const Judged& judged = replicas();
+  const AxisFinding* reduction = gradient_reduction(judged.axes);
+  ASSERT_NE(reduction, nullptr);
+  const std::vector<Tier>& tiers = judged.question.cluster.tiers;
+  const auto named = std::find_if(tiers.begin(), tiers.end(),
+                                  [&](const Tier& tier) { return tier.name == reduction->tier; });
+  const auto tier = static_cast<std::size_t>(named - tiers.begin());
   const auto exposed = [&](double bandwidth) {
-    const auto tier = judged.best.time.axis(Axis::kData).group.paced_by;
     const Question q = with_bandwidth(judged.question, tier, bandwidth);
     return Estimator(q).time<double>(judged.best.plan)[TimeTerm::kData].exposed().raw();
   };
   const double level = judged.level("exposed_reduction");
   const double now = judged.best.time[TimeTerm::kData].exposed().raw();
-  const auto has = tier_bandwidth(judged.question.cluster, judged.best.time.axis(Axis::kData).group.paced_by);
+  const auto has = tier_bandwidth(judged.question.cluster, tier);
   ASSERT_LT(level, has.raw()) << "it is hidden now";
   EXPECT_NEAR(exposed(level * 1.01), now, 1e-3 * judged.best.step.raw());
   EXPECT_GT(exposed(level * 0.9), now + 0.01 * judged.best.step.raw());

@@ -127,7 +127,8 @@ TEST(NothingFits, ALittleLessOfAnAmountDoesNotFit) {
     const Asked asked(spec);
     for (const FittingChange& change : asked.why->changes) {
       double less = 0;
-      if (change.unit == "bytes") less = change.to * (1 - 1e-9);
+      // What is printed is rounded up, by less than this.
+      if (change.unit == "bytes") less = change.to - gibibytes(0.0101).raw();
       if (change.id == "gpus") less = change.to - static_cast<double>(gpus_of_node(asked.question.cluster));
       if (less <= change.from) continue;
       const AskedPlan then = changed(asked.question, change, less);

@@ -2,12 +2,12 @@
 //
 //   thresholds(estimator, fixed, result).found   // {"sequence", 4096, 10240, "tokens", "dp64 gives way ..."}
 //
-// Memory's are the first there are (threshold_hbm.h). The others are found among plans that are the best somewhere, and
-// confirmed by a search on either side (threshold_scan.h), within a factor of 4 of today's value. A sequence,
-// a batch and layers take values that today's degrees divide: the two sides are neighbours among them. Where
-// more than four lie before a change, not all are searched, and one that differs alone may be passed. A
-// layout is the set of degrees; a change of micro-batch or recomputation alone is none. Not here: why
-// (binding.h).
+// Memory's are the first there are (threshold_hbm.h). The others are found among plans that are the best
+// somewhere, and confirmed by a search on either side (threshold_scan.h), within a factor of 4 of today's
+// value. A sequence, a batch and layers take values that today's degrees divide: the two sides are neighbours
+// among them. Where more than four lie before a change, not all are searched, and one that differs alone may
+// be passed. A layout is the set of degrees; a change of micro-batch or recomputation alone is none. Not
+// here: why (binding.h).
 #pragma once
 
 #include <string>

@@ -54,7 +54,12 @@ Json cluster_json(const Cluster& cluster) {
                      {"latency_s", t.latency.value.raw()},
                      {"oversubscription", t.oversubscription.value.raw()}});
   }
-  return {{"name", cluster.name}, {"gpu", cluster.device.name}, {"gpus", cluster.gpus}, {"tiers", tiers}};
+  return {{"name", cluster.name},
+          {"gpu", cluster.device.name},
+          {"gpus", cluster.gpus},
+          {"hbm_bytes", cluster.device.memory_reported.value.raw()},
+          {"reserve_bytes", cluster.reserve().raw()},
+          {"tiers", tiers}};
 }
 
 Json model_json(const Model& model, double state_parameters) {

@@ -136,6 +136,8 @@ Json serve_plan_json(const ServePlan& p) {
           {"tokens_per_s_per_gpu", p.tokens_per_gpu().raw()},
           {"message_bytes", c.message.raw()},
           {"all_reduces", static_cast<std::int64_t>(c.all_reduces.raw())},
+          {"all_reduces_s", c.communication().raw()},
+          {"prefill_all_reduces_s", c.prefill_all_reduce().raw()},
           {"prefill_breakdown", prefill_json(c)},
           {"decode_breakdown", decode_json(c)}};
 }

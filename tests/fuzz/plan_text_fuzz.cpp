@@ -15,9 +15,9 @@ int fuzz_one(const std::uint8_t* data, std::size_t size) {
     // A field that canonical() leaves out where it says nothing may be lost, never the text itself.
     if (!again || canonical(again->as_plan()) != canonical(plan->as_plan())) std::abort();
   }
-  shardplan::QuestionSpec spec;
-  spec.preset = "llama3-8b";
-  const auto asked = shardplan::build_comparison(spec, {*plan, *plan}, shardplan::catalog());
+  shardplan::PlanSpec spec;
+  spec.question.preset = "llama3-8b";
+  const auto asked = shardplan::build_comparison(spec.question, {*plan, *plan}, shardplan::catalog());
   if (asked) static_cast<void>(shardplan::Space(asked->question).first_broken(asked->plans[0].plan));
   static_cast<void>(static_cast<bool>(shardplan::build_why_not(spec, *plan, shardplan::catalog())));
   return 0;
