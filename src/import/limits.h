@@ -31,7 +31,7 @@ inline constexpr Limits kParameterLimits{1e5, 1e15};
 inline constexpr Limits kShareLimits{1e-6, 1.0};
 inline constexpr Limits kOversubscriptionLimits{1.0, 1000.0};
 inline constexpr Limits kGpusPerNicLimits{1.0, 1024.0};
-inline constexpr Limits kMtbfHoursLimits{1.0, 1e9};      // of one GPU
+inline constexpr Limits kMtbfHoursLimits{1.0, 1e9};  // of one GPU
 inline constexpr Limits kRestartLimits{0.0, 7 * 86400.0};
 inline constexpr Limits kStorageLimits{1e6, 1e15};
 inline constexpr Limits kPriceLimits{1e-4, 1e4};     // USD an hour and GPU
