@@ -28,7 +28,7 @@ void take_gpus(QuestionSpec& spec, std::span<const PlanText> texts, std::vector<
 }
 
 /// What the model, the framework and the device say of the axes that a plan tells; as of the flags.
-std::optional<Error> refused(Question q, const std::string& where) {
+std::optional<Error> refused(const Question& q, const std::string& where) {
   const QuestionSpec none;
   FlagReader flags(none);
   check_recompute(flags, q);

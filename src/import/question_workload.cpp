@@ -162,6 +162,7 @@ ActivationModel usual_activation_model(Purpose purpose, const Question& q) {
 
 std::vector<std::string> precision_names() {
   std::vector<std::string> names;
+  names.reserve(kPrecisionRecipeCount);
   for (int i = 0; i < kPrecisionRecipeCount; ++i) names.emplace_back(name(static_cast<PrecisionRecipe>(i)));
   return names;
 }

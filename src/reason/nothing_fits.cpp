@@ -136,6 +136,7 @@ std::optional<Moved> told_together(const Estimator& estimator, const FixedAxes& 
     return best_of(other, watch);
   };
   std::vector<const ToldLimit*> gone;
+  gone.reserve(told.size());
   for (const ToldLimit& one : told) gone.push_back(&one);
   auto found = without(gone);
   if (!found) return std::nullopt;
@@ -144,7 +145,7 @@ std::optional<Moved> told_together(const Estimator& estimator, const FixedAxes& 
     std::erase(fewer, &one);
     if (auto still = without(fewer)) {
       gone = std::move(fewer);
-      found = std::move(still);
+      found = still;
     }
   }
   std::string words;
