@@ -143,10 +143,10 @@ Violation Space::violation(const Plan& p, Constraint broken) const {
       break;
     case Constraint::kSequence:
       set(std::int64_t{p.cp} * p.tp, sequence,
-          p.tp == 1 && p.sequence_parallel
-              ? "sequence parallelism needs tp > 1"
-              : "cp " + num(p.cp) + " (two slices each) and tp " + num(p.tp) +
-                    " must divide the sequence of " + counted(sequence, "token"));
+          p.tp == 1 && p.sequence_parallel ? "sequence parallelism needs tp > 1"
+          : p.cp == 1 ? "tp " + num(p.tp) + " must divide the sequence of " + counted(sequence, "token")
+                      : "cp " + num(p.cp) + " (two slices each) and tp " + num(p.tp) +
+                            " must divide the sequence of " + counted(sequence, "token"));
       break;
     case Constraint::kExperts:
       set(p.ep, experts_, expert_rule(p, experts_));

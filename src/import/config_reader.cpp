@@ -215,6 +215,20 @@ bool ConfigReader::in_file(Names names) const {
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return object_.contains(name); });
 }
 
+/// A field that nobody reads and that is spelt like one whose class default was taken for it.
+void ConfigReader::refuse_misspelt(const std::string& key) {
+  const auto meant = std::find_if(noted_.begin(), noted_.end(), [&](const std::string& name) {
+    const auto ahead = std::mismatch(key.begin(), key.end(), name.begin(), name.end());
+    const auto behind = std::mismatch(key.rbegin(), std::make_reverse_iterator(ahead.first), name.rbegin(),
+                                      std::make_reverse_iterator(ahead.second));
+    return behind.first.base() - ahead.first <= 1 && behind.second.base() - ahead.second <= 1;
+  });
+  if (meant == noted_.end() || object_.contains(*meant)) return;
+  fail_with({"unknown_name",
+             fmt::format("no field {} in {}, and {} is not there", key, place_.config_class, *meant),
+             where(key), *meant, *meant});
+}
+
 void ConfigReader::note_unread() {
   // What changes neither shape nor count: generation, tokens, initialisation, rotary and norm constants,
   // routing scores, dropout, kernels, file keeping.
@@ -247,6 +261,7 @@ void ConfigReader::note_unread() {
     });
     const bool says_nothing = value.is_null() || value == false || (value.is_structured() && value.empty());
     if (read_.contains(key) || harmless || says_nothing) continue;
+    refuse_misspelt(key);
     unused += fmt::format("{}{} = {}", unused.empty() ? "" : ", ", key, shown(value));
   }
   if (!unused.empty())

@@ -89,6 +89,7 @@ class ConfigReader {
     bool is_default = false;
   };
   Found find(Names names);
+  void refuse_misspelt(const std::string& key);
   void note_default(const Found& found);
   void note_other_spelling(const Found& found, const char* name, const nlohmann::json& value);
 

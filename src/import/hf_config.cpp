@@ -143,6 +143,7 @@ Result<Model> import_object(const json& root, const Place& place, const Architec
   if (inner.failed()) return inner.error();
   if (outer.failed()) return outer.error();
   inner.note_unread();
+  if (inner.failed()) return inner.error();
   if (auto error = too_large(model, where)) return *error;
   return model;
 }

@@ -79,6 +79,20 @@ TEST(HfConfig, ListsEveryClassDefaultItUsed) {
   EXPECT_EQ(model->assumed.size(), 3U);
 }
 
+TEST(HfConfig, AMisspeltFieldIsNoClassDefault) {
+  for (const auto& [typed, meant] : {std::pair{"hidden_sise", "hidden_size"},
+                                     {"num_hidden_layer", "num_hidden_layers"},
+                                     {"num_kev_value_heads", "num_key_value_heads"}}) {
+    json config = llama();
+    config[typed] = config[meant];
+    config.erase(meant);
+    const auto model = read(config);
+    ASSERT_FALSE(model) << typed;
+    EXPECT_EQ(model.error().code, "unknown_name");
+    EXPECT_EQ(model.error().nearest, meant);
+  }
+}
+
 TEST(HfConfig, NullMeansNotGiven) {
   const auto model = read(llama(), {{"num_key_value_heads", nullptr}});
   ASSERT_TRUE(model);

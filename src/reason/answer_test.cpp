@@ -58,7 +58,7 @@ TEST(Binding, StateIsProvenInfeasibleOnEightGpus) {
   EXPECT_THAT(b.statement, HasSubstr("182.32 GiB"));
   EXPECT_THAT(b.statement, HasSubstr("the smallest N is 15 (16 in whole nodes)"));
   EXPECT_THAT(asked.answer.thresholds, Contains(testing::AllOf(Field(&Threshold::parameter, "gpus"),
-                                                               Field(&Threshold::threshold, 15))));
+                                                               Field(&Threshold::threshold, 16))));
   EXPECT_TRUE(asked.answer.axes.empty());
   EXPECT_FALSE(asked.answer.unknowns.empty());
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "estimate/tier_bandwidth.h"
+#include "reason/bisect.h"
 #include "reason/judged_by.h"
 #include "reason/time_groups.h"
 #include "units/format.h"
@@ -160,8 +161,9 @@ std::vector<AxisLink> as_printed(std::vector<AxisLink> links) {
 
 void add_links(const Cluster& cluster, std::span<const AxisLink> links, const AxisLink& main, Sentence& s) {
   if (!main.required) {
-    s << "; no bandwidth of the " + cluster.tiers[main.tier].name +
-             " is enough: latency and what else it crosses are too much alone";
+    s << "; no bandwidth of the " + cluster.tiers[main.tier].name + " alone is enough: with ";
+    s << stated_count("times_bandwidth", kMostFactor) << " times as much, "
+      << stated("felt_with_most", main.felt_at_most) << " are felt still";
   }
   for (const AxisLink& link : links) {
     if (link.tier == main.tier) continue;

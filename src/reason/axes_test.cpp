@@ -209,9 +209,10 @@ TEST(AxisFindings, GradientsAreReducedOverTheRanksOfASequenceWithoutReplicasToo)
 }
 
 TEST(AxisFindings, NameTheTierWhereHidingTurnsFirst) {
-  const AxisLink wide{0, gigabytes_per_s(360), gigabytes_per_s(156)},
-      narrow{1, gigabytes_per_s(45.75), gigabytes_per_s(22.35)}, never{0, gigabytes_per_s(360), std::nullopt},
-      lacking{1, gigabytes_per_s(45.75), gigabytes_per_s(68.9)};
+  const AxisLink wide{0, gigabytes_per_s(360), gigabytes_per_s(156), {}},
+      narrow{1, gigabytes_per_s(45.75), gigabytes_per_s(22.35), {}},
+      never{0, gigabytes_per_s(360), std::nullopt, {}},
+      lacking{1, gigabytes_per_s(45.75), gigabytes_per_s(68.9), {}};
   EXPECT_EQ(pacing(std::array{wide, narrow}, 0), 1U) << "360 / 156 is more than 45.75 / 22.35";
   EXPECT_EQ(pacing(std::array{never, lacking}, 0), 1U) << "no bandwidth of the other is enough";
   EXPECT_EQ(pacing(std::array{never}, 0), 0U);

@@ -84,11 +84,15 @@ std::vector<AxisLink> axis_links(const Estimator& estimator, const Plan& plan, A
   for (std::size_t tier = 0; tier <= cost.group.tier; ++tier) {
     if (cost_of(timed_with_bandwidth(estimator, plan, tier, kLeastFactor), traffic).once() == cost.once())
       continue;  // none of its ranks meet there
-    AxisLink link{tier, tier_bandwidth(cluster, tier), std::nullopt};
+    AxisLink link{tier, tier_bandwidth(cluster, tier), std::nullopt, {}};
     const auto factor = least_factor([&](double f) {
       return stays_hidden(estimator.question(), timed_with_bandwidth(estimator, plan, tier, f), traffic);
     });
-    if (factor) link.required = link.available * ratio(*factor);
+    if (factor) {
+      link.required = link.available * ratio(*factor);
+    } else {
+      link.felt_at_most = felt_of(timed_with_bandwidth(estimator, plan, tier, kMostFactor), traffic);
+    }
     links.push_back(link);
   }
   return links;

@@ -40,6 +40,8 @@ struct AxisLink {
   std::size_t tier = 0;
   BytesPerSecond<> available;                // per GPU and direction, oversubscription applied
   std::optional<BytesPerSecond<>> required;  // nothing: no bandwidth of this tier is enough
+  /// Where none is enough: what is felt of the traffic at kMostFactor times what there is.
+  Seconds<> felt_at_most{};
   /// By which factor, up or down, it has to change before it no longer hides or hides.
   double turns_at() const;
 };

@@ -11,7 +11,7 @@ namespace shardplan {
 namespace {
 
 // A number is right when it is this close to the worked one.
-constexpr double kTolerance = 0.10;
+constexpr double kTolerance = 0.05;
 // Fewer words than this say nothing.
 constexpr int kWordsMin = 2;
 
@@ -68,36 +68,50 @@ std::vector<Figure> binding_values(const DrillSolution& s) {
   return values;
 }
 
-/// All that the worked answer states, and what the scenario gives.
-std::vector<Figure> known_values(const DrillSolution& s) {
+/// What may be told of what binds: that, and what the scenario gives.
+std::vector<Figure> constraint_values(const DrillSolution& s) {
   std::vector<Figure> values = binding_values(s);
   values.insert(values.end(), s.given.begin(), s.given.end());
-  for (const AxisFinding& x : s.findings.axes) {
-    add_stated(x.figures, values);
-    for (const auto& bandwidth : {x.required_bandwidth, x.available_bandwidth})
-      if (bandwidth) values.push_back({x.axis, bandwidth->raw(), "bytes/s", ""});
-  }
-  for (const UnusedAxis& x : s.findings.not_used) add_stated(x.figures, values);
-  for (const FailureMode& f : s.findings.failure_modes) add_stated(f.figures, values);
-  for (const Unknown& u : s.findings.unknowns) add_stated(u.figures, values);
-  for (const Threshold& t : s.findings.thresholds) {
-    values.push_back({t.parameter, t.current, t.unit, ""});
-    values.push_back({t.parameter, t.threshold, t.unit, ""});
-    add_stated(t.figures, values);
-  }
   return values;
 }
 
-/// Ratios and counts of GPUs follow from others in too many ways to be called wrong.
+/// What may be told of an axis: what the worked answer says of it, used or not, and what binds.
+std::vector<Figure> axis_values(const DrillSolution& s, const std::string& axis) {
+  std::vector<Figure> values = constraint_values(s);
+  for (const AxisFinding& x : s.findings.axes) {
+    // The reduction over replicas is told of dp, of ZeRO or of both.
+    const bool reduction = (x.axis == "zero" || x.axis.starts_with("dp")) && (axis == "dp" || axis == "zero");
+    if (x.axis != axis && !reduction) continue;
+    add_stated(x.figures, values);
+    for (const auto& bandwidth : {x.required_bandwidth, x.available_bandwidth})
+      if (bandwidth) values.push_back({x.axis, bandwidth->raw(), "bytes/s", ""});
+    for (const auto& link : x.links) {
+      values.push_back({x.axis, link.available.raw(), "bytes/s", ""});
+      if (link.required) values.push_back({x.axis, link.required->raw(), "bytes/s", ""});
+    }
+  }
+  for (const UnusedAxis& x : s.findings.not_used)
+    if (x.axis == axis) add_stated(x.figures, values);
+  return values;
+}
+
+/// Ratios follow from others in too many ways to be called wrong.
 bool is_graded(const CitedQuantity& cited) {
-  static constexpr std::array<const char*, 5> kUnits{"bytes", "s", "bytes/s", "FLOP/s", "tokens"};
+  static constexpr std::array<const char*, 6> kUnits{"bytes", "s", "bytes/s", "FLOP/s", "tokens", "GPUs"};
   return std::find(kUnits.begin(), kUnits.end(), cited.unit) != kUnits.end();
 }
 
+/// So many GPUs can be a group of them.
+bool is_group(const CitedQuantity& cited, const DrillSolution& s) {
+  const double gpus = static_cast<double>(s.gpus);
+  return cited.unit == "GPUs" && cited.value >= 1 && std::fmod(gpus, cited.value) == 0;
+}
+
 /// A number that the worked answer does not have, or nothing.
-std::optional<std::string> wrong_number(const std::string& told, const std::vector<Figure>& known) {
+std::optional<std::string> wrong_number(const std::string& told, const std::vector<Figure>& known,
+                                        const DrillSolution& solution) {
   for (const CitedQuantity& cited : cited_quantities(told)) {
-    if (!is_graded(cited) || find_near(cited, known) != nullptr) continue;
+    if (!is_graded(cited) || is_group(cited, solution) || find_near(cited, known) != nullptr) continue;
     // The nearest one of its unit is what it was to be.
     const Figure* nearest = nullptr;
     const auto away = [&](const Figure& f) { return std::fabs(std::log(f.value / cited.value)); };
@@ -106,7 +120,7 @@ std::optional<std::string> wrong_number(const std::string& told, const std::vect
       if (nearest == nullptr || away(f) < away(*nearest)) nearest = &f;
     }
     return text({"", cited.value, cited.unit, ""}) + " is not within " + format_percent(kTolerance) +
-           " of any number of the worked answer" +
+           " of any number that the worked answer has for it" +
            (nearest == nullptr ? "" : "; the nearest is " + nearest->label + ", " + text(*nearest));
   }
   return std::nullopt;
@@ -123,7 +137,7 @@ Mark grade_constraint(const DrillAnswer::Scenario& told, const DrillSolution& so
   }
   const std::vector<CitedQuantity> cited = cited_quantities(told.constraint.statement);
   if (cited.empty()) return {false, "names " + told.constraint.kind + " without a number and its unit"};
-  if (const auto wrong = wrong_number(told.constraint.statement, known_values(solution)))
+  if (const auto wrong = wrong_number(told.constraint.statement, constraint_values(solution), solution))
     return {false, *wrong};
   const std::vector<Figure> values = binding_values(solution);
   for (const CitedQuantity& c : cited) {
@@ -148,7 +162,6 @@ Mark grade_axes(const DrillAnswer::Scenario& told, const DrillSolution& solution
   if (!told.plan) return {false, "no plan is given"};
   const auto used = used_axes(*told.plan);
   if (used.empty()) return {false, "no axis has a degree above 1"};
-  const std::vector<Figure> known = known_values(solution);
   for (const auto& [axis, degree] : used) {
     const auto same = [&, name = std::string(axis)](const DrillAnswer::Axis& x) { return x.axis == name; };
     const auto at = std::find_if(told.axes.begin(), told.axes.end(), same);
@@ -160,7 +173,8 @@ Mark grade_axes(const DrillAnswer::Scenario& told, const DrillSolution& solution
     }
   }
   for (const DrillAnswer::Axis& x : told.axes) {
-    if (const auto wrong = wrong_number(x.why, known)) return {false, x.axis + ": " + *wrong};
+    if (const auto wrong = wrong_number(x.why, axis_values(solution, x.axis), solution))
+      return {false, x.axis + ": " + *wrong};
   }
   return {true, used.size() == 1 ? "the one axis cites a number"
                                  : "each of " + std::to_string(used.size()) + " axes cites a number"};

@@ -53,7 +53,7 @@ TEST(DrillRubric, AWrongAnswerFailsForTheRightReason) {
   expect_fails(grade, "A", "constraint", "compute binds");
   expect_fails(grade, "A", "product", "multiply to 32");
   EXPECT_TRUE(line(grade, "A", "axes").passed);
-  expect_fails(grade, "B", "constraint", "within 10.0 %");
+  expect_fails(grade, "B", "constraint", "within 5.0 %");
   expect_fails(grade, "B", "axes", "without a number");
   expect_fails(grade, "B", "failure_mode", "no symptom");
   expect_fails(grade, "B", "unknowns", "named");

@@ -119,7 +119,7 @@ void add_cluster(const Cluster& cluster, Inputs& inputs) {
 
 /// Kernels work on tiles of so many rows: a sequence between two multiples would show their waste alone. Of
 /// long ones it is the last wave of tiles that would.
-constexpr std::int64_t kSequenceStep = 128, kLongStep = 1024, kLongSequence = 8192;
+constexpr std::int64_t kSequenceStep = 128, kLongStep = 1024;
 
 /// Whole tiles, and what context and sequence parallelism divide.
 std::int64_t sequence_step(const Question& question, const Plan& plan) {

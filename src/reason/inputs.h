@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -37,6 +38,8 @@ std::string tier_name(const Cluster& cluster, std::size_t tier);
 Input bandwidth_input(const Cluster& cluster, std::size_t tier);
 Input latency_input(const Cluster& cluster, std::size_t tier);
 /// In whole tiles, and in what context and sequence parallelism of the plan divide.
+/// From so many tokens on a sequence is told in thousands.
+inline constexpr std::int64_t kLongSequence = 8192;
 Input sequence_input(const Question& question, const Plan& plan);
 /// In what the plan's replicas and chunks divide.
 Input batch_input(const Plan& plan);

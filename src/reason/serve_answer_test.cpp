@@ -75,6 +75,13 @@ TEST(ServeAnswer, ThresholdsTurnTheAnswer) {
   FAIL() << "no threshold of the batch";
 }
 
+TEST(ServeAnswer, TheNearestThresholdIsFirst) {
+  const auto found = answer_of({{"--tp", "8"}, {"--tpot-ms", "25"}, {"--batch", "8"}}).findings.thresholds;
+  ASSERT_GE(found.size(), 2U);
+  const auto away = [](const Threshold& t) { return std::fabs(std::log(t.threshold / t.current)); };
+  for (std::size_t i = 0; i + 1 < found.size(); ++i) EXPECT_LE(away(found[i]), away(found[i + 1]));
+}
+
 TEST(ServeAnswer, LargeBatchesAreBoundByArithmetic) {
   const ServeAnswer a = answer_of({{"--tp", "8"}, {"--batch", "512"}, {"--seq", "16"}});
   EXPECT_GT(a.shown().cost.compute, a.shown().cost.weight_read);

@@ -36,9 +36,12 @@ std::vector<AxisLink> all_reduce_links(const ServeQuestion& q, const ServePlan& 
   for (std::size_t tier = 0; tier <= p.cost.all_reduce.tier; ++tier) {
     const auto with = [&](double factor) { return with_bandwidth(q, p.plan, tier, factor); };
     if (with(kLeastFactor).cost.communication() == p.cost.communication()) continue;  // no ranks meet there
-    AxisLink link{tier, tier_bandwidth(q.question.cluster, tier), std::nullopt};
-    if (const auto factor = least_factor([&](double f) { return short_enough(q, with(f)); }))
+    AxisLink link{tier, tier_bandwidth(q.question.cluster, tier), std::nullopt, {}};
+    if (const auto factor = least_factor([&](double f) { return short_enough(q, with(f)); })) {
       link.required = link.available * ratio(*factor);
+    } else {
+      link.felt_at_most = with(kMostFactor).cost.communication();
+    }
     links.push_back(link);
   }
   return links;

@@ -4,6 +4,7 @@
 
 #include "reason/bisect.h"
 #include "reason/sentence.h"
+#include "reason/thresholds.h"
 #include "reason/time_groups.h"
 #include "units/format.h"
 
@@ -23,21 +24,25 @@ std::string load_words(const ServeQuestion& q) {
 struct Group {
   std::string kind;
   Seconds<> time;
-  std::string words;
+  Sentence words;
 };
 
 std::vector<Group> step_groups(const ServeQuestion& q, const DecodeCost<>& c) {
   const bool arithmetic = c.compute > c.weight_read;
-  const std::string cache = "reading the cache of " + format(c.kv_gpu);
-  const std::string weights = "reading " + format(c.weights_gpu) + " of weights and " + format(c.kv_gpu) +
-                              " of cache (" + format(c.weight_read) + " and " + format(c.kv_read) + ")";
+  Sentence cache("reading the cache of "), weights("reading "), steps("steps of "), content("bytes of "),
+      reduces;
+  cache << stated("cache", c.kv_gpu);
+  weights << stated("weights", c.weights_gpu) << " of weights and " << stated("cache", c.kv_gpu)
+          << " of cache (" << stated("weight_read", c.weight_read) << " and "
+          << stated("cache_read", c.kv_read) << ")";
   std::vector<Group> groups{
       {"hbm_bandwidth", arithmetic ? c.kv_read : c.weight_read + c.kv_read, arithmetic ? cache : weights}};
-  if (arithmetic) groups.push_back({"compute", c.compute, "matrix products"});
-  const std::string reduces = format(c.all_reduces) + " all-reduces of " + format(c.message);
-  groups.push_back({"latency", c.all_reduces * c.all_reduce.cost.latency_term, "steps of " + reduces});
+  if (arithmetic) groups.push_back({"compute", c.compute, Sentence("matrix products")});
+  reduces << stated_count("all_reduces", c.all_reduces.raw()) << " all-reduces of "
+          << stated("message", c.message);
+  groups.push_back({"latency", c.all_reduces * c.all_reduce.cost.latency_term, steps << reduces});
   groups.push_back({"link:" + q.question.cluster.tiers[c.all_reduce.paced_by].name,
-                    c.all_reduces * c.all_reduce.cost.bandwidth_term, "bytes of " + reduces});
+                    c.all_reduces * c.all_reduce.cost.bandwidth_term, content << reduces});
   std::stable_sort(groups.begin(), groups.end(),
                    [](const Group& a, const Group& b) { return a.time > b.time; });
   return groups;
@@ -62,7 +67,7 @@ BindingConstraint of_time(const ServeQuestion& q, const ServePlan& p) {
   s << first.words;
   if (next.time > seconds(0)) {
     s << ", " << stated("over_next", first.time / next.time) << " times the ";
-    s << stated("next", next.time) << " of " + next.words;
+    s << stated("next", next.time) << " of " << next.words;
   }
   add_limit(q, p, s);
   return {first.kind, s.words(),  first.time.raw(), q.tpot_limit.value_or(p.cost.step()).raw(),
@@ -157,6 +162,7 @@ std::vector<Threshold> serve_thresholds(const ServeQuestion& q, const ServePlan&
   if (const auto at = turn(q, p.plan, q.batch, good, &ServeQuestion::batch)) {
     found.push_back({"batch", static_cast<double>(q.batch), static_cast<double>(*at), "sequences", then});
   }
+  sort_nearest_first(found);
   return found;
 }
 

@@ -52,9 +52,24 @@ ThresholdInput from(const Input& known, const Plan& plan) {
   return input;
 }
 
+/// Those below kLongSequence come in smaller steps.
+void add_short_sequences(const Question& q, const Plan& plan, ThresholdInput& input) {
+  Question shorter = q;
+  shorter.workload.sequence = 1;
+  const double step = sequence_input(shorter, plan).step;
+  std::vector<double> values = std::move(input.values);
+  for (double value = std::ceil(kLongSequence / step - 1) * step;
+       value > 0 && kFarthest * value >= input.current && input.current >= kLongSequence; value -= step)
+    values.push_back(value);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  input.values = std::move(values);
+}
+
 ThresholdInput sequence(const Question& q, const SearchResult& result) {
   const Plan plan = result.best ? result.best->plan : Plan{};
   ThresholdInput input = from(sequence_input(q, plan), plan);
+  add_short_sequences(q, plan, input);
   input.directions = {result.best.has_value(), true};
   return input;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "reason/memory_answer.h"
 #include "reason/sentence.h"
 
 namespace shardplan {
@@ -196,14 +197,24 @@ std::optional<double> ThresholdScan::widest_gap(const ThresholdInput& input, con
   return widest;
 }
 
+/// Below how many GPUs not even the state fits: nothing is searched there.
+double ThresholdScan::first_tried(const ThresholdInput& input, bool up) const {
+  const double current =
+      (up ? std::floor(input.current / input.step) : std::ceil(input.current / input.step)) * input.step;
+  if (!up || result_.best) return current;
+  const double below_floor = std::ceil(state_floor(base_).min_gpus / input.step - 1) * input.step;
+  return std::max(current, below_floor);
+}
+
 /// Counts of GPUs that fit may follow ones that do not: 4 divide what 7 do not. What is sought is the change
 /// after which nothing changes back.
 std::optional<Threshold> ThresholdScan::find_fitting(const ThresholdInput& input, bool up) {
   std::vector<double> values;
-  const double from =
-      (up ? std::floor(input.current / input.step) : std::ceil(input.current / input.step)) * input.step;
+  const double from = first_tried(input, up);
   for (int i = 1; i <= kNodesTried; ++i) values.push_back(up ? from + i * input.step : from - i * input.step);
-  for (const double factor : {1.25, 1.5, 2.0, 4.0}) values.push_back(from_current(input, factor, up));
+  const double far = from / input.current;
+  for (const double factor : {1.25, 1.5, 2.0, 4.0})
+    values.push_back(from_current(input, up ? factor * far : factor, up));
   const bool changes_back = result_.best.has_value();
   Sides sides{input.current, 0};
   std::optional<SearchResult> change;

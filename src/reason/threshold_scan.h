@@ -38,6 +38,7 @@ class ThresholdScan {
                                    bool up) const;
   std::optional<double> widest_gap(const ThresholdInput& input, const Searched& searched, double other) const;
   std::optional<Threshold> find_layout(const ThresholdInput& input, bool up);
+  double first_tried(const ThresholdInput& input, bool up) const;
   std::optional<Threshold> find_fitting(const ThresholdInput& input, bool up);
   std::optional<Question> question_at(const ThresholdInput& input, double value) const;
   /// The best of the plans that are known.

@@ -13,18 +13,6 @@
 namespace shardplan {
 namespace {
 
-/// Where state alone does not fit, the count at which it would: no search needed, the floor is exact.
-void add_floor(const Estimator& estimator, std::vector<Threshold>& found) {
-  const Floor floor = state_floor(estimator);
-  if (floor.feasible) return;
-  Sentence then("state alone fits under full sharding; in whole nodes ");
-  then << stated_count("whole_nodes", floor.min_gpus_whole_nodes, "GPUs");
-  Threshold threshold{"gpus", static_cast<double>(estimator.question().cluster.gpus), floor.min_gpus, "GPUs",
-                      then.words()};
-  threshold.figures = then.figures();
-  found.push_back(std::move(threshold));
-}
-
 void add_critical_batch(const Question& q, const SearchResult& result, std::vector<Threshold>& found) {
   const double critical = q.workload.critical_batch_tokens;
   if (critical <= 0 || !result.best) return;
@@ -55,10 +43,8 @@ std::vector<Sought> to_seek(const Estimator& estimator, const FixedAxes& fixed, 
     all.push_back({"hbm", [scan] { return scan->above(); }});
     all.push_back({"hbm", [scan] { return scan->below(); }});
   }
-  const bool hopeless = !state_floor(estimator).feasible;
   const auto scan = std::make_shared<ThresholdScan>(estimator, fixed, result, watch);
   for (const ThresholdInput& input : threshold_inputs(estimator.question(), result)) {
-    if (hopeless && !input.layout_counts) continue;  // the floor has said how many GPUs
     for (const bool up : {true, false}) {
       if (input.directions[up ? 0 : 1])
         all.push_back({input.name, [scan, input, up] { return scan->find(input, up); }});
@@ -69,12 +55,17 @@ std::vector<Sought> to_seek(const Estimator& estimator, const FixedAxes& fixed, 
 
 }  // namespace
 
+void sort_nearest_first(std::vector<Threshold>& found) {
+  std::stable_sort(found.begin(), found.end(), [](const Threshold& a, const Threshold& b) {
+    return std::fabs(std::log(a.threshold / a.current)) < std::fabs(std::log(b.threshold / b.current));
+  });
+}
+
 Thresholds thresholds(const Estimator& estimator, const FixedAxes& fixed, const SearchResult& result,
                       SearchWatch* watch) {
   Thresholds all;
   std::vector<Threshold>& found = all.found;
   add_critical_batch(estimator.question(), result, found);
-  add_floor(estimator, found);
   const auto& miss = result.census.nearest_miss;  // of all plans the smallest
   if (!result.best && !result.stopped && miss)
     found.push_back(hbm_that_fits(estimator.question().cluster, *miss));
@@ -88,9 +79,7 @@ Thresholds thresholds(const Estimator& estimator, const FixedAxes& fixed, const 
       found.push_back(std::move(*threshold));
     }
   }
-  std::stable_sort(found.begin(), found.end(), [](const Threshold& a, const Threshold& b) {
-    return std::fabs(std::log(a.threshold / a.current)) < std::fabs(std::log(b.threshold / b.current));
-  });
+  sort_nearest_first(found);
   return all;
 }
 

@@ -24,4 +24,7 @@ struct Thresholds {
 Thresholds thresholds(const Estimator& estimator, const FixedAxes& fixed, const SearchResult& result,
                       SearchWatch* watch = nullptr);
 
+/// By the factor from the current value.
+void sort_nearest_first(std::vector<Threshold>& found);
+
 }  // namespace shardplan

@@ -24,6 +24,11 @@ std::string compared_words(const WhyNot& w, const Plan& other) {
   const Plan& best = w.best.best->plan;
   if (other == best) return "the best plan is " + w.what + " already: " + canonical(best);
   const Comparison& c = *w.comparison;
+  if (w.as_good && c.step_b < c.step_a) {
+    return w.what + " is faster than the best plan of what is searched" + (w.with ? "" : " without it") +
+           ": " + canonical(other) + " takes " + format(c.step_b) + ", " + canonical(best) + " " +
+           format(c.step_a);
+  }
   if (w.as_good) {
     return w.what + " is as fast as the best plan: " + canonical(other) + " takes as long as " +
            canonical(best) + ", " + format(c.step_b);

@@ -50,6 +50,13 @@ TEST(WhyNot, WhatTheBestPlanHasIsSaid) {
   }
 }
 
+TEST(WhyNot, AFasterOneThatIsNotSearchedIsSaidToBeFaster) {
+  const WhyNot w = asked("llama3-70b", "64", "schedule=zb-v");
+  ASSERT_TRUE(w.comparison);
+  ASSERT_LT(w.comparison->step_b, w.comparison->step_a);
+  EXPECT_THAT(w.statement, HasSubstr("zb-v is faster than the best plan"));
+}
+
 TEST(WhyNot, WhatIsSearchedIsBoundedAsForThePlan) {
   const WhyNot any = asked("llama3-8b", "16", "pp4");
   const WhyNot bounded = asked("llama3-8b", "16", "pp4", {.min = "tp=2", .max = {}, .forbid = {}});
