@@ -122,7 +122,7 @@ int run(const Typed& typed, const Output& output) {
 void add_validate_command(CLI::App& app, Program& program) {
   const auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand("validate", "predictions against published measurements");
-  command->add_option("--kind", typed->kind, "training-time, training-memory or collective")->required();
+  command->add_option("--kind", typed->kind, "training-time, training-memory, collective, serving-kv or serving-tpot")->required();
   command
       ->add_option("FILE", typed->files,
                    "CSV files in the corpus's columns; of collectives also logs of nccl-tests and rccl-tests")

@@ -20,6 +20,8 @@
 #include "cost/reliability.h"
 #include "cost/run.h"
 #include "cost/schedules.h"
+#include "cost/serving_memory.h"
+#include "cost/serving_time.h"
 #include "cost/state.h"
 #include "cost/step_collectives.h"
 #include "cost/torus_collectives.h"
@@ -55,6 +57,8 @@ using AllFormulas = FormulaList<
     InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
     KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead, DecodeKvRead,
     DecodeCompute, PrefillCompute, DecodeThroughput,  //
+    ReadTime, ProductsTime, PromptScores, DistinctExperts, HiddenTraffic, KernelFloor, ExpertExchange,
+    PromptsBeside, PromptsFirst, CachePool, PoolTokens,  //
     RunTime, RunCost, InterruptionTime, CheckpointSize, CheckpointWrite, CheckpointInterval, EffectiveTime>;
 
 }  // namespace shardplan

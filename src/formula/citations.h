@@ -57,6 +57,8 @@ inline constexpr std::array kWorks{
     Work{"ren2021",
          "Ren et al., ZeRO-Offload: Democratizing Billion-Scale Model Training, 2021, arXiv:2101.06840"},
     Work{"pope2022", "Pope et al., Efficiently Scaling Transformer Inference, 2022, arXiv:2211.05102"},
+    Work{"vllm-worker", "vLLM, vllm/v1/worker/gpu_worker.py, 2026, https://github.com/vllm-project/vllm (source)"},
+    Work{"deepep", "DeepSeek, DeepEP: an efficient expert-parallel communication library, 2025 (source)"},
     Work{
         "kwon2023",
         "Kwon et al., Efficient Memory Management for Large Language Model Serving with PagedAttention, 2023, arXiv:2309.06180"},

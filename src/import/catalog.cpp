@@ -78,6 +78,14 @@ Result<const Framework*> find_framework(const Catalog& catalog, std::string_view
 Result<const Timing*> find_timing(const Catalog& catalog, std::string_view name, std::string_view where) {
   return find_named(catalog.timings, "timing", name, where);
 }
+Result<const ServingMemory*> find_serving_memory(const Catalog& catalog, std::string_view engine,
+                                                 std::string_view where) {
+  return find_named(catalog.serving_memories, "serving engine", engine, where);
+}
+Result<const ServingTime*> find_serving_time(const Catalog& catalog, std::string_view engine,
+                                             std::string_view where) {
+  return find_named(catalog.serving_times, "serving engine", engine, where);
+}
 Result<const ClusterPreset*> find_cluster(const Catalog& catalog, std::string_view name,
                                           std::string_view where) {
   return find_named(catalog.clusters, "cluster", name, where);

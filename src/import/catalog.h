@@ -25,6 +25,8 @@
 #include "catalog/reliability.h"
 #include "catalog/result.h"
 #include "catalog/risk.h"
+#include "catalog/serving_memory.h"
+#include "catalog/serving_time.h"
 #include "catalog/workload.h"
 #include "import/embedded.h"
 
@@ -76,6 +78,8 @@ struct Catalog {
   CollectiveTables collectives;
   Reliability reliability;  // of any cluster
   RiskFigures risk;
+  std::vector<ServingTime> serving_times;  // by engine
+  std::vector<ServingMemory> serving_memories;
   Corpus corpus;
   std::map<std::string, Source> sources;
   Evidence evidence;
@@ -83,7 +87,8 @@ struct Catalog {
 };
 
 /// Reads the texts named devices, fabrics, frameworks, clusters, models and sources; those named collectives,
-/// timing, reliability, risk, corpus, evidence_time and evidence_memory where they are there.
+/// timing, reliability, risk, serving_time, serving_memory, corpus, evidence_time and evidence_memory where
+/// they are there.
 Result<Catalog> load_catalog(std::span<const EmbeddedFile> files);
 
 /// The catalog that is compiled into the program, read once. One that does not load is a mistake in the
@@ -103,6 +108,10 @@ Result<const Framework*> find_framework(const Catalog& catalog, std::string_view
                                         std::string_view where);
 /// A framework's constants of the step-time model by their own name: "megatron-lm-2021".
 Result<const Timing*> find_timing(const Catalog& catalog, std::string_view name, std::string_view where);
+Result<const ServingMemory*> find_serving_memory(const Catalog& catalog, std::string_view engine,
+                                                 std::string_view where);
+Result<const ServingTime*> find_serving_time(const Catalog& catalog, std::string_view engine,
+                                             std::string_view where);
 Result<const ClusterPreset*> find_cluster(const Catalog& catalog, std::string_view name,
                                           std::string_view where);
 Result<const ModelEntry*> find_model(const Catalog& catalog, std::string_view name, std::string_view where);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "import/catalog.h"
+#include "import/catalog_figures.h"
 #include "import/collective_tables.h"
 #include "import/corpus.h"
 #include "import/evidence.h"
@@ -509,29 +510,13 @@ void read_published_runs(const JsonNode& root, Catalog& catalog) {
   read_corpus(root, catalog.sources, catalog.corpus);
 }
 
-void read_reliability(const JsonNode& root, Catalog& catalog) {
-  root.allow_only({"mtbf_gpu_s", "restart_s", "storage_gpu_bytes_per_s"});
-  Reliability& r = catalog.reliability;
-  r.mtbf_gpu = read_positive<Seconds<>>(root.at("mtbf_gpu_s"), catalog.sources);
-  r.restart = read_sourced<Seconds<>>(root.at("restart_s"), catalog.sources, 0);
-  r.storage_gpu = read_positive<BytesPerSecond<>>(root.at("storage_gpu_bytes_per_s"), catalog.sources);
-}
-
-void read_risk(const JsonNode& root, Catalog& catalog) {
-  std::vector<const char*> ids(kRiskFigures.size());
-  std::transform(kRiskFigures.begin(), kRiskFigures.end(), ids.begin(), [](auto& f) { return f.id; });
-  root.allow_only(ids);
-  for (const RiskFigure& f : kRiskFigures)
-    catalog.risk.*f.figure = read_positive<Ratio<>>(root.at(f.id), catalog.sources);
-}
-
 struct Section {
   const char* file;
   void (*read)(const JsonNode& root, Catalog& catalog);
   bool optional = false;
 };
 // Each may refer to those above it.
-constexpr std::array<Section, 13> kSections{{{"sources", read_sources},
+constexpr std::array<Section, 15> kSections{{{"sources", read_sources},
                                              {"fabrics", read_fabrics},
                                              {"devices", read_devices},
                                              {"clusters", read_clusters},
@@ -540,6 +525,8 @@ constexpr std::array<Section, 13> kSections{{{"sources", read_sources},
                                              {"timing", read_timing, true},
                                              {"reliability", read_reliability, true},
                                              {"risk", read_risk, true},
+                                             {"serving_time", read_serving_time, true},
+                                             {"serving_memory", read_serving_memory, true},
                                              {"corpus", read_published_runs, true},
                                              {"models", read_models},
                                              {"evidence_time", read_measured, true},

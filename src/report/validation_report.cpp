@@ -11,7 +11,12 @@
 namespace shardplan {
 namespace {
 
+const std::string& unit_of(const ValidatedRow& row, const Validation& v) {
+  return row.unit.empty() ? v.unit : row.unit;
+}
+
 std::string value_of_row(double value, const std::string& unit) {
+  if (unit == "tokens") return format_count(value);
   return unit == "bytes" ? format(bytes(value)) : format(seconds(value));
 }
 
@@ -42,7 +47,7 @@ std::string worst_text(const Validation& v, std::optional<double> over) {
   table.row({over ? "off by more than " + format_percent(*over) : "furthest off", "measured", "predicted",
              "error"});
   for (const ValidatedRow& r : rows) {
-    table.row({r.id, value_of_row(r.measured, v.unit), value_of_row(r.predicted, v.unit),
+    table.row({r.id, value_of_row(r.measured, unit_of(r, v)), value_of_row(r.predicted, unit_of(r, v)),
                signed_percent(r.predicted / r.measured - 1)});
   }
   return rows.empty() ? "" : table.text() + "\n";
@@ -178,7 +183,8 @@ Json validation_json(const Validation& v) {
                                    {"measured", r.measured},
                                    {"predicted", r.predicted},
                                    {"ape", r.ape()},
-                                   {"unit", v.unit},
+                                   {"unit", unit_of(r, v)},
+                                   {"features", r.features},
                                    {"assumed", r.assumed}});
   }
   return json;

@@ -27,6 +27,7 @@ struct ValidatedRow {
   /// Of constants that have seen no row of its source; none where they are the ones that have.
   std::optional<double> left_out{};
   std::string layout_group{};  // of rows that differ in their layout only; empty: none
+  std::string unit{};          // where it is not the validation's
   double ape() const;
 };
 

@@ -7,6 +7,8 @@
 #include "validate/bands.h"
 #include "validate/collective_validation.h"
 #include "validate/memory_validation.h"
+#include "validate/serving_kv_validation.h"
+#include "validate/serving_tpot_validation.h"
 #include "validate/time_validation.h"
 
 namespace shardplan {
@@ -28,6 +30,18 @@ const ValidationKind kKinds[] = {
      "time",
      "system",
      validate_collectives},
+    {kServingKvKind,
+     "tokens",
+     {"model", "gpu", "engine", "metric", "value", "unit", "source"},
+     "start-up",
+     "source",
+     validate_serving_kv},
+    {kServingTpotKind,
+     "s",
+     {"model", "gpu", "engine", "metric", "value", "unit", "source"},
+     "TPOT",
+     "source",
+     validate_serving_tpot},
 };
 
 std::optional<Error> missing_column(const CsvTable& table, const std::string& file,
@@ -100,9 +114,10 @@ Result<const ValidationKind*> validation_kind(const std::string& name) {
   const auto* found =
       std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return name == k.name; });
   if (found != std::end(kKinds)) return found;
-  return Error{"unknown_name", "no kind named \"" + name + "\"", "--kind",
-               "training-memory, training-time or collective",
-               nearest_name(name, {kMemoryBand, kTimeBand, kCollectiveKind})};
+  return Error{
+      "unknown_name", "no kind named \"" + name + "\"", "--kind",
+      "training-memory, training-time, collective, serving-kv or serving-tpot",
+      nearest_name(name, {kMemoryBand, kTimeBand, kCollectiveKind, kServingKvKind, kServingTpotKind})};
 }
 
 Result<Validation> validate_files(const ValidationFiles& request, const Catalog& catalog) {
