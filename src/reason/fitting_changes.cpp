@@ -153,8 +153,8 @@ std::optional<FittingChange> FittingChanges::gpus() const {
   what << stated_count("gpus", now, "GPUs") << " to " << stated_count("gpus_needed", count, "GPUs");
   if (fixed_.dp) what << ", dp not told";
   if (question_.workload.global_batch > 0)
-    what << " and " << stated_count("global_batch", question_.workload.global_batch, "sequences")
-         << " a step, as now";
+    what << " at a global batch of "
+         << stated_count("global_batch", question_.workload.global_batch, "sequences");
   price << stated_count("gpus_more", count - now, "GPUs") << " more, ";
   price << stated("gpus_times", ratio(static_cast<double>(count) / static_cast<double>(now)))
         << " times as many";
