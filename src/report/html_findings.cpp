@@ -41,16 +41,16 @@ Markup gauge(const AxisFinding& x) {
   return element("div.gauge", bar(parts, {(has / most).raw()}) + paragraph(words));
 }
 
-Markup axis_item(const AxisFinding& x) {
+Markup axis_item(const AxisFinding& x, const FormulaCards& cards) {
   return element("li.axis", element("h3", Markup(x.axis + " ") + element("b", count(x.degree)) +
                                               element("small", std::string(" ") + axis_words(x.axis))) +
-                                gauge(x) + paragraph(breakable(x.reason)));
+                                gauge(x) + paragraph(cards.sentence(x.reason, x.figures)));
 }
 
-Markup axes_on(const std::vector<AxisFinding>& axes, const std::string& tier) {
+Markup axes_on(const std::vector<AxisFinding>& axes, const std::string& tier, const FormulaCards& cards) {
   Markup items;
   for (const AxisFinding& x : axes) {
-    if (x.tier == tier) items += axis_item(x);
+    if (x.tier == tier) items += axis_item(x, cards);
   }
   return items.empty() ? Markup() : element("ul.axes", items);
 }
@@ -61,16 +61,17 @@ Markup device_box(const Device& d) {
 }
 
 /// A tier and all inside it.
-Markup tier_box(const Cluster& cluster, const std::vector<AxisFinding>& axes, std::size_t tier) {
+Markup tier_box(const Cluster& cluster, const std::vector<AxisFinding>& axes, std::size_t tier,
+                const FormulaCards& cards) {
   const Tier& t = cluster.tiers[tier];
   std::string words = "joins " + count(std::min(t.size, cluster.gpus)) +
                       " GPUs: " + format(t.bandwidth.value) + " a GPU, " + format(t.latency.value) +
                       " a step";
   if (t.oversubscription.value > ratio(1))
     words += ", oversubscribed " + format(t.oversubscription.value) + " : 1";
-  const Markup inside = tier > 0 ? tier_box(cluster, axes, tier - 1) : device_box(cluster.device);
-  return element("div.tier",
-                 element("p.tier-head", element("b", t.name) + " " + words) + axes_on(axes, t.name) + inside);
+  const Markup inside = tier > 0 ? tier_box(cluster, axes, tier - 1, cards) : device_box(cluster.device);
+  return element("div.tier", element("p.tier-head", element("b", t.name) + " " + words) +
+                                 axes_on(axes, t.name, cards) + inside);
 }
 
 Markup linked(const std::string& source) {
@@ -124,19 +125,21 @@ Section nothing_fits_section(const std::optional<NothingFits>& why) {
 }
 
 Section axes_section(const Cluster& cluster, const std::vector<AxisFinding>& axes,
-                     const std::vector<UnusedAxis>& not_used) {
-  Markup content = tier_box(cluster, axes, cluster.tiers.size() - 1), unused;
-  for (const UnusedAxis& x : not_used) unused += element("dt", x.axis) + element("dd", breakable(x.reason));
+                     const std::vector<UnusedAxis>& not_used, const FormulaCards& cards) {
+  Markup content = tier_box(cluster, axes, cluster.tiers.size() - 1, cards), unused;
+  for (const UnusedAxis& x : not_used)
+    unused += element("dt", x.axis) + element("dd", cards.sentence(x.reason, x.figures));
   if (!unused.empty()) content += element("h3", "Axes not used") + element("dl.facts", unused);
   return {"The machine and its axes", "axes", content};
 }
 
-Section failure_section(const std::vector<FailureMode>& modes, const std::vector<JudgedBy>& judged_by) {
+Section failure_section(const std::vector<FailureMode>& modes, const std::vector<JudgedBy>& judged_by,
+                        const FormulaCards& cards) {
   HtmlTable table("Failure modes that the plan accepts", "wwww",
                   {"it accepts that", "symptom", "watch", "arrived"});
   for (const FailureMode& f : modes) {
-    table.row(
-        {breakable(f.statement), f.symptom, f.metric, f.level ? breakable(f.level->statement) : Markup()});
+    table.row({cards.sentence(f.statement, f.figures), f.symptom, f.metric,
+               f.level ? cards.sentence(f.level->statement, f.figures) : Markup()});
   }
   HtmlTable figures("What these and the axes are judged by", "www", {"figure", "source", "why"});
   for (const JudgedBy& j : judged_by) figures.row({j.statement, source_text(j.source), j.source.note});

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "reason/answer.h"
+#include "report/html_formulas.h"
 #include "report/html_parts.h"
 
 namespace shardplan {
@@ -15,9 +16,10 @@ namespace shardplan {
 Section nothing_fits_section(const std::optional<NothingFits>& why);
 /// The machine's tiers as nested boxes, each with the axes that live on its links.
 Section axes_section(const Cluster& cluster, const std::vector<AxisFinding>& axes,
-                     const std::vector<UnusedAxis>& not_used);
+                     const std::vector<UnusedAxis>& not_used, const FormulaCards& cards);
 /// With what they are judged by.
-Section failure_section(const std::vector<FailureMode>& modes, const std::vector<JudgedBy>& judged_by);
+Section failure_section(const std::vector<FailureMode>& modes, const std::vector<JudgedBy>& judged_by,
+                        const FormulaCards& cards);
 Section threshold_section(const std::vector<Threshold>& thresholds, const std::vector<NotSought>& not_sought);
 /// The tornado: what each input does to the step, the largest first.
 Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step);

@@ -52,6 +52,37 @@ Markup FormulaCards::number(const TraceRoots& roots, std::string_view name, cons
   return value;
 }
 
+namespace {
+
+/// Where the value stands in the sentence as a number of its own, not as the end of a longer one.
+std::size_t place_of(const std::string& value, const std::string& words, std::size_t from) {
+  for (std::size_t at = words.find(value, from); at != std::string::npos; at = words.find(value, at + 1)) {
+    const char before = at == 0 ? ' ' : words[at - 1];
+    const bool inside = (before >= '0' && before <= '9') || before == '.' || before == ',';
+    if (!inside) return at;
+  }
+  return std::string::npos;
+}
+
+}  // namespace
+
+Markup FormulaCards::sentence(const std::string& words, const std::vector<StatedFigure>& figures) const {
+  Markup markup;
+  std::size_t from = 0;
+  for (const StatedFigure& figure : figures) {
+    for (std::size_t i = 0; i < blocks_.size() && !figure.unit.empty(); ++i) {
+      const ExplainedBlock& block = blocks_[i];
+      if (block.block->result->value != figure.value) continue;
+      const std::size_t at = place_of(block.value, words, from);
+      if (at == std::string::npos) continue;
+      markup += breakable(words.substr(from, at - from)) + value_button(i, block.value);
+      from = at + block.value.size();
+      break;
+    }
+  }
+  return markup + breakable(words.substr(from));
+}
+
 /// "[12]", the number of a formula's block, as a button that opens its card.
 Markup FormulaCards::with_links(const std::string& text) const {
   Markup markup;

@@ -8,6 +8,7 @@
 // cards of a formula's inputs open from it. Not here: how the blocks are made (explain_blocks.h).
 #pragma once
 
+#include "reason/answer.h"
 #include "report/explain_blocks.h"
 #include "report/html_parts.h"
 
@@ -19,6 +20,8 @@ class FormulaCards {
   bool empty() const { return blocks_.empty(); }
   /// A value as it is printed, which opens the card of the root with that name; plain where there is none.
   Markup number(const TraceRoots& roots, std::string_view name, const std::string& value) const;
+  /// A sentence in which each number that a formula made, to its last bit, opens its card.
+  Markup sentence(const std::string& words, const std::vector<StatedFigure>& figures) const;
   Markup markup() const;
   /// The part of a page that has them; empty where there are none.
   Section section() const;

@@ -45,10 +45,10 @@ class PlanPage {
                                    memory(),
                                    step(),
                                    time_line(),
-                                   axes_section(q_.cluster, a_.axes, a_.not_used),
+                                   axes_section(q_.cluster, a_.axes, a_.not_used, cards_),
                                    alternatives(),
                                    front(),
-                                   failure_section(a_.failure_modes, a_.judged_by),
+                                   failure_section(a_.failure_modes, a_.judged_by, cards_),
                                    threshold_section(a_.thresholds, a_.not_sought),
                                    found() ? sensitivity_section(a_.sensitivity, best().step) : Section{},
                                    unknown_section(a_.unknowns, a_.nearest),
@@ -143,7 +143,8 @@ class PlanPage {
   Section answer() const {
     Markup content = verdict();
     if (found()) content += element("p.plan", plan_code(best().plan)) + degrees() + figures();
-    if (!a_.binding.statement.empty()) content += element("p.binding", breakable(a_.binding.statement));
+    if (!a_.binding.statement.empty())
+      content += element("p.binding", cards_.sentence(a_.binding.statement, a_.binding.figures));
     for (const std::string& sentence : tight_sentences(a_)) content += paragraph(breakable(sentence));
     if (a_.result.stopped) content += paragraph(stopped_words(a_.result));
     if (!a_.not_looked_at.empty()) {

@@ -70,9 +70,9 @@ class ServePage {
     const std::vector<Section> all{memory(),
                                    token(),
                                    prompt(),
-                                   axes_section(q_.cluster, f.axes, f.not_used),
+                                   axes_section(q_.cluster, f.axes, f.not_used, cards_),
                                    degrees(),
-                                   failure_section(f.failure_modes, f.judged_by),
+                                   failure_section(f.failure_modes, f.judged_by, cards_),
                                    threshold_section(f.thresholds, f.not_sought),
                                    unknown_section(f.unknowns, {}),
                                    source_section(q_, nullptr),
@@ -133,7 +133,8 @@ class ServePage {
   Section answer() const {
     return {"The answer", "answer",
             verdict() + element("p.plan", serve_plan_words(a_.shown().plan)) + figures() +
-                element("p.binding", a_.findings.binding.statement) +
+                element("p.binding",
+                        cards_.sentence(a_.findings.binding.statement, a_.findings.binding.figures)) +
                 element("p.hint", "A number with a dotted line opens its formula.") + facts()};
   }
 
