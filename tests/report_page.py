@@ -35,7 +35,7 @@ SERVED = {
     "served": [*SERVING, "--gpus", "16", "--batch", "16", "--seq", "8192", "--tpot-ms", "30"],
     "served, no limit": [*SERVING, "--gpus", "8", "--tp", "8", "--batch", "64"],
     "served too late": [*SERVING, "--gpus", "8", "--tp", "4", "--batch", "16", "--tpot-ms", "5"],
-    "not served": [*SERVING, "--gpus", "8", "--tp", "1"],
+    "not served": [*SERVING, "--gpus", "8", "--tp", "1", "--pp", "1"],
 }
 CASES = {name: ["plan", *arguments] for name, arguments in PLANS.items()} | SERVED
 NO = {"late", "nothing", "served too late", "not served"}  # exit status 1

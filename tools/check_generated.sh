@@ -58,4 +58,6 @@ generated docs/guides/cluster-size.svg front
 generated catalog/evidence_time.json "$program" validate --bands --kind training-time \
   --unseen validation/training_time_left_out.csv validation/training_time.csv
 generated catalog/evidence_memory.json "$program" validate --bands --kind training-memory validation/training_memory.csv
+generated catalog/evidence_serving.json "$program" validate --bands --kind serving-tpot \
+  --unseen validation/serving_tpot_left_out.csv validation/serving_tpot.csv
 exit $stale

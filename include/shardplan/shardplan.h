@@ -17,7 +17,7 @@
 #include "catalog/serving.h"
 #include "estimate/comm.h"
 #include "estimate/comm_sweep.h"
-#include "estimate/decode.h"
+#include "estimate/serve.h"
 #include "estimate/estimator.h"
 #include "estimate/formulas.h"
 #include "estimate/step_timeline.h"

@@ -18,6 +18,8 @@
 namespace shardplan {
 
 inline constexpr const char* kTimeBand = "training-time";
+/// Of serving the time of an output token.
+inline constexpr const char* kServingBand = "serving-tpot";
 /// The peak of bytes that the allocator has handed out.
 inline constexpr const char* kMemoryBand = "training-memory";
 

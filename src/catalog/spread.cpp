@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "units/format.h"
+
 namespace shardplan {
 namespace {
 
@@ -28,7 +30,8 @@ std::optional<double> take_number(std::string_view& text) {
 std::optional<Spread> take_spread(std::string_view& text) {
   const auto size = take_number(text);
   if (!size) return std::nullopt;
-  return take(text, " %") ? Spread{*size * kPercent, true} : Spread{*size, false};
+  if (take(text, " %")) return Spread{*size * kPercent, true};
+  return Spread{*size, take(text, " of it")};
 }
 
 }  // namespace
@@ -36,12 +39,19 @@ std::optional<Spread> take_spread(std::string_view& text) {
 double Spread::low(double value) const { return of_logarithm ? value * std::exp(-size) : value - size; }
 double Spread::high(double value) const { return of_logarithm ? value * std::exp(size) : value + size; }
 
+std::string spread_words(const Spread& spread) {
+  return "+- " +
+         (spread.of_logarithm ? format_number(spread.size / kPercent) + " %" : format_number(spread.size));
+}
+
 std::optional<Spread> spread_of(const Source& source) {
   std::string_view note = source.note;
   if (take(note, "prior ") && !(take_number(note) && take(note, " "))) return std::nullopt;
   if (!take(note, "+- ")) return std::nullopt;
   std::optional<Spread> spread = take_spread(note);
-  if (!spread || !take(note, ", jackknife over sources ")) return spread;
+  if (!spread || !take(note, ", jackknife over ")) return spread;
+  if (!take(note, "sources ") && !take(note, "(model, GPU, engine) ")) return spread;
+  // Of it as the first one is.
   if (const auto sources = take_spread(note)) spread->size = std::max(spread->size, sources->size);
   return spread;
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "catalog/source.h"
 
@@ -19,6 +20,9 @@ struct Spread {
   double low(double value) const;
   double high(double value) const;
 };
+
+/// "+- 1.8 %" of a logarithm, "+- 0.02"; one digit more than two is no better known.
+std::string spread_words(const Spread& spread);
 
 /// Nothing where the note says none.
 std::optional<Spread> spread_of(const Source& source);

@@ -19,6 +19,13 @@ TEST(Spread, TheLargerOfFitAndSourcesIsTaken) {
   EXPECT_DOUBLE_EQ(of_note("+- 0.053, jackknife over sources 0.07")->size, 0.07);
 }
 
+TEST(Spread, OfItIsOfItsLogarithm) {
+  const Spread spread = *of_note("+- 0.014 of it, jackknife over (model, GPU, engine) 0.06");
+  EXPECT_TRUE(spread.of_logarithm);
+  EXPECT_DOUBLE_EQ(spread.size, 0.06);
+  EXPECT_EQ(spread_words(spread), "+- 6 %");
+}
+
 TEST(Spread, AShareIsOfItsLogarithmAndABareNumberIsAbsolute) {
   const Spread positive = *of_note("+- 10 %"), share = *of_note("prior 0.25 +- 0.12");
   EXPECT_NEAR(positive.low(200), 200 * std::exp(-0.1), 1e-9);

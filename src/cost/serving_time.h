@@ -10,14 +10,15 @@
 // Not here: the constants (catalog/serving_time.json), all-reduces (library_collectives.h), memory.
 #pragma once
 
-#include "cost/decode.h"
 #include "formula/formula.h"
 
 namespace shardplan {
 
 namespace decode {
 inline constexpr double kLn2 = 0.6931471805599453;  // log2 to the natural logarithm
-}
+// FLOP of one parameter and token in a forward pass: a multiply and an add.
+inline constexpr double kForward = 2;
+}  // namespace decode
 
 struct ReadTime {
   static constexpr FormulaInfo info{
@@ -266,6 +267,161 @@ struct PromptsFirst {
   }
   static constexpr std::array examples{
       Example<PromptsFirst>{{ratio(11), ratio(100), milliseconds(100)}, 0.005, "5 x 100 ms / 100"}};
+};
+
+struct DraftTime {
+  static constexpr FormulaInfo info{
+      "serving.drafts",
+      "guessing tokens ahead",
+      {"shardplan", "each guess runs one layer of the model's kind, one after the other"},
+      "a head of one layer (MTP, EAGLE) guesses; its time is a layer's share of a step"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> guesses;
+    Seconds<N> step;
+    Ratio<N> layers;
+  };
+  static constexpr std::array<std::string_view, 3> symbols{"n", "T", "L"};
+  static constexpr std::array<std::string_view, 3> inputs{"tokens guessed", "a step without guesses",
+                                                          "layers"};
+  template <class N>
+  static constexpr Seconds<N> eval(const In<N>& in) {
+    return in.guesses * in.step / in.layers;
+  }
+  static constexpr std::array examples{
+      Example<DraftTime>{{ratio(3), milliseconds(20), ratio(60)}, 0.001, "three sixtieths of 20 ms"}};
+};
+
+struct RequestRate {
+  static constexpr FormulaInfo info{
+      "serving.request_rate",
+      "requests that a replica finishes in a second",
+      {"little1961", "L = lambda W, solved for lambda"},
+      "as many requests as run are always there; each waits for its first token, "
+      "then makes its answer"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> batch;
+    Seconds<N> first;
+    Ratio<N> output;
+    Seconds<N> token;
+  };
+  static constexpr std::array<std::string_view, 4> symbols{"B", "TTFT", "o", "TPOT"};
+  static constexpr std::array<std::string_view, 4> inputs{"requests at once", "time to the first token",
+                                                          "output tokens of each", "time of a token"};
+  template <class N>
+  static constexpr PerSecond<N> eval(const In<N>& in) {
+    return in.batch / (in.first + in.output * in.token);
+  }
+  static constexpr std::array examples{
+      Example<RequestRate>{{ratio(50), milliseconds(500), ratio(200), milliseconds(10)}, 20.0, "50 / 2.5 s"}};
+};
+
+struct PromptQueue {
+  static constexpr FormulaInfo info{
+      "serving.prompt_queue",
+      "wait of a prompt for those before it, on average",
+      {"kingman1961", "heavy traffic: u / (2 (1 - u)) times the service, which has one length"},
+      "prompts arrive at random, are as long as the mean and computed one after the other"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> busy;
+    Seconds<N> prompt;
+  };
+  static constexpr std::array<std::string_view, 2> symbols{"u", "T_p"};
+  static constexpr std::array<std::string_view, 2> inputs{"share of the time that prompts take",
+                                                          "time of a prompt"};
+  template <class N>
+  static constexpr Seconds<N> eval(const In<N>& in) {
+    const Ratio<N> one(N(1.0)), two(N(2.0));
+    return in.busy / (two * (one - in.busy)) * in.prompt;
+  }
+  static constexpr std::array examples{
+      Example<PromptQueue>{{ratio(0.5), milliseconds(100)}, 0.05, "0.5 / (2 x 0.5) x 100 ms"}};
+};
+
+struct LatePromptQueue {
+  static constexpr FormulaInfo info{
+      "serving.prompt_queue.late",
+      "wait of a prompt that so many in a hundred do not exceed",
+      {"kingman1961", "heavy traffic: the wait is exponential, a share u waits at all"},
+      "as for the mean; ln(u / share beyond) means, no less than none"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Ratio<N> busy;
+    Seconds<N> prompt;
+    Ratio<N> beyond;
+  };
+  static constexpr std::array<std::string_view, 3> symbols{"u", "T_p", "q"};
+  static constexpr std::array<std::string_view, 3> inputs{
+      "share of the time that prompts take", "time of a prompt", "share of the requests that wait longer"};
+  template <class N>
+  static Seconds<N> eval(const In<N>& in) {
+    const Ratio<N> one(N(1.0)), two(N(2.0)), ln2(N(decode::kLn2)), none(N(0.0));
+    const Ratio<N> means = max(none, ln2 * log2(in.busy / in.beyond));
+    // A share u waits at all, and those wait 1 / (2 (1 - u)) prompts on average.
+    return means / (two * (one - in.busy)) * in.prompt;
+  }
+  static constexpr std::array examples{
+      Example<LatePromptQueue>{{ratio(0.5), milliseconds(100), ratio(0.5)}, 0, "half do not wait"},
+      Example<LatePromptQueue>{
+          {ratio(0.5), milliseconds(100), ratio(0.0625)}, 0.20794415416798356, "ln 8 = 2.08 times 100 ms"}};
+};
+
+struct LatePrompts {
+  static constexpr FormulaInfo info{
+      "serving.prompts_late",
+      "what prompts add to a token of a request that so many in a hundred do not exceed",
+      {"shardplan", "prompts that come during an answer are Poisson: mean m, z deviations of sqrt(m)"},
+      "requests come at random; every answer and prompt is as long as the mean"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Seconds<N> mean;
+    Ratio<N> output;
+    Seconds<N> prompt;
+    Ratio<N> deviations;
+  };
+  static constexpr std::array<std::string_view, 4> symbols{"t", "o", "T_p", "z"};
+  static constexpr std::array<std::string_view, 4> inputs{
+      "what prompts add to a token on average", "output tokens", "time of a prompt",
+      "deviations of the normal distribution up to that share"};
+  template <class N>
+  static Seconds<N> eval(const In<N>& in) {
+    const Ratio<N> met = in.mean * in.output / in.prompt;
+    return (met + in.deviations * sqrt(met)) * in.prompt / in.output;
+  }
+  static constexpr std::array examples{
+      Example<LatePrompts>{{milliseconds(9), ratio(100), milliseconds(100), ratio(2)},
+                           0.015,
+                           "9 prompts of 100 ms on average, 15 at two deviations, over 100 tokens"}};
+};
+
+struct CacheTransfer {
+  static constexpr FormulaInfo info{"serving.cache_transfer",
+                                    "sending the cache of a prompt to the replica that decodes",
+                                    {"zhong2024", "sec. 3.3: KV cache transfer of disaggregated serving"},
+                                    "after the whole prompt; each GPU sends its part over its own link"};
+  template <class N>
+  struct In {
+    using Number = N;
+    Bytes<N> cache;
+    BytesPerSecond<N> bandwidth;
+    Seconds<N> latency;
+  };
+  static constexpr std::array<std::string_view, 3> symbols{"k_r", "B", "a"};
+  static constexpr std::array<std::string_view, 3> inputs{"cache of the prompt on a GPU that computed it",
+                                                          "bandwidth of the link", "latency"};
+  template <class N>
+  static constexpr Seconds<N> eval(const In<N>& in) {
+    return in.latency + in.cache / in.bandwidth;
+  }
+  static constexpr std::array examples{Example<CacheTransfer>{
+      {megabytes(500), gigabytes_per_s(50), microseconds(15)}, 0.010015, "10 ms and 15 us"}};
 };
 
 }  // namespace shardplan

@@ -7,7 +7,6 @@
 #include "cost/adapters.h"
 #include "cost/collectives.h"
 #include "cost/compute.h"
-#include "cost/decode.h"
 #include "cost/framework_buffers.h"
 #include "cost/kernels.h"
 #include "cost/library_formulas.h"
@@ -55,10 +54,11 @@ using AllFormulas = FormulaList<
     RailShare,  //
     PipelineBubble, StageImbalance, PipelineStagePath, PipelineSends, InFlightZeroBubble, InFlightV,
     InFlightDualPipe, ZeroBubbleH1Bubble, ZeroBubbleVBubble, DualPipeBubble,  //
-    KvBytesPerToken, DecodeWeights, DecodeKvCache, KvCapacity, MaxConcurrency, DecodeWeightRead, DecodeKvRead,
-    DecodeCompute, PrefillCompute, DecodeThroughput,  //
     ReadTime, ProductsTime, PromptScores, DistinctExperts, HiddenTraffic, KernelFloor, ExpertExchange,
-    PromptsBeside, PromptsFirst, CachePool, PoolTokens,  //
+    PromptsBeside, PromptsFirst, DraftTime, RequestRate, PromptQueue, LatePromptQueue, LatePrompts,
+    CacheTransfer,  //
+    StoredWeights, KvBytesPerToken, RequestCache, WarmUpTokens, WarmUpSampler, CachePool, CachePoolOfFree,
+    CachePoolAfter, CachePoolOfReserve, PoolTokens, RequestsAtOnce,  //
     RunTime, RunCost, InterruptionTime, CheckpointSize, CheckpointWrite, CheckpointInterval, EffectiveTime>;
 
 }  // namespace shardplan

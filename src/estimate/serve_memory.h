@@ -1,31 +1,58 @@
-// What a replica that serves keeps on each GPU: weights in the formats they are stored in, and the cache.
+// What a replica that serves keeps on each GPU, and the room that an engine then gives to the cache.
 //
-//   ServeMemory m = serve_memory(model, {.tensor = 8}, format);
-//   m.weights, m.token     // 16.4 GiB and 40 KiB for 70B in 16 bits over 8 GPUs
-//   pool_tokens(engine, pool, m)
+//   ServeMemory<> m = serve_memory<double>(shape, {.tokens = 9216});
+//   m.total_weights(), m.token, m.request    // 16.4 GiB and 40 KiB for 70B in 16 bits over 8 GPUs
+//   ServeRoom<> room = serve_room<double>(cluster, engine, shape, m);
+//   room.pool, room.tokens, room.requests
 //
-// Not here: the warm-up's peak (a measured or assumed figure), the time of a token (serve_time.h).
+// Of pipeline stages the fullest counts. Not here: the time of a token (serve_time.h).
 #pragma once
 
+#include <array>
+
+#include "catalog/cluster.h"
 #include "catalog/serving_memory.h"
-#include "estimate/serve_time.h"
+#include "estimate/serve_shape.h"
+#include "formula/traced.h"
 
 namespace shardplan {
 
+template <class N = double>
 struct ServeMemory {
-  Bytes<> weights;   // on a GPU, the mean over pipeline stages
-  Bytes<> token;     // cache of a token on a GPU, layers that see the whole context
-  Bytes<> windowed;  // the same of layers with a window, for tokens inside it
-  Bytes<> sequence;  // of recurrent mixers, for each sequence
+  std::array<Bytes<N>, kWeightKindCount> weights{};  // on a GPU, by kind
+  Bytes<N> token;                                    // cache of a token on a GPU, all kinds of layers
+  Bytes<N> request;  // cache of a request of the told tokens on a GPU, recurrent states too
+
+  /// Kinds that the model lacks have no part in the sum.
+  Bytes<N> total_weights() const {
+    Bytes<N> sum{};
+    for (const Bytes<N>& kind : weights) {
+      if (value_of(kind) > 0) sum = value_of(sum) > 0 ? sum + kind : kind;
+    }
+    return sum;
+  }
 };
 
-ServeMemory serve_memory(const Model& model, const ServeSplit& split, const ServeFormat& format);
+template <class N>
+ServeMemory<N> serve_memory(const ServeShape& shape, double tokens);
 
-/// What a share of the memory leaves beside the weights, the warm-up's peak and what is outside the
+template <class N = double>
+struct ServeRoom {
+  Bytes<N> memory, peak, outside;  // of a GPU; the warm-up's peak beside the weights; not in the allocator
+  Bytes<N> pool;                   // for the cache; negative where weights and peak are more than the share
+  Ratio<N> tokens;                 // that it holds, in whole blocks
+  Ratio<N> requests;               // of the told tokens that all groups of the replica hold
+};
+
+template <class N>
+ServeRoom<N> serve_room(const Cluster& cluster, const ServingMemory& engine, const EngineLimits& limits,
+                        const ServeShape& shape, const ServeMemory<N>& memory);
+
+/// What a share of all memory leaves beside the weights, the warm-up's peak and what is outside the
 /// allocator.
 Bytes<> cache_pool(Bytes<> memory, Ratio<> share, Bytes<> weights, Bytes<> peak, Bytes<> outside);
 
-/// 0 where there is no room.
-Ratio<> pool_tokens(const ServingMemory& engine, Bytes<> pool, const ServeMemory& memory);
+/// Tokens that a pool of that many bytes holds.
+Ratio<> pool_tokens(const ServingMemory& engine, Bytes<> pool, Bytes<> token);
 
 }  // namespace shardplan

@@ -24,7 +24,7 @@ TokenTime<N> time_of(const Case& c) {
   bandwidth = c.bandwidth_factor * bandwidth;
   const auto& launch = catalog().collectives.launchers[static_cast<std::size_t>(Launcher::kDeviceKernel)];
   return token_time<N>(cluster, ServeShape(model, c.split, c.format),
-                       **find_serving_time(catalog(), c.engine, ""), launch, c.load);
+                       **find_serving_time(catalog(), c.engine, ""), launch, {c.load, {}, 0});
 }
 
 double milliseconds_of(const Seconds<>& time) { return time.raw() * 1e3; }
@@ -41,8 +41,8 @@ TEST(ServeTime, AnatomyOfATokenIsNearTheMeasuredOne) {
 
 TEST(ServeTime, TermsAreZeroWhereThereIsNothingToDo) {
   const TokenTime<> one = time_of({});
-  EXPECT_EQ(one.all_reduces.raw(), 0);
-  EXPECT_EQ(one.prompt_all_reduces.raw(), 0);
+  EXPECT_EQ(one.all_reduces.total().raw(), 0);
+  EXPECT_EQ(one.prompt_all_reduces.total().raw(), 0);
   EXPECT_EQ(one.exchange.raw(), 0);
   EXPECT_GT(one.prompts.raw(), 0);
   EXPECT_EQ(time_of({.load = {1, 1000, 1000, false, false}}).prompts.raw(), 0);
@@ -85,15 +85,15 @@ TEST(ServeTime, FewTokensReadFewExperts) {
 TEST(ServeTime, EveryGpuHasAKeyValueHeadOfItsOwn) {
   const Model model = (*find_model(catalog(), "qwen3-235b-a22b", ""))->model().value();  // 4 key-value heads
   const ServeShape four(model, {4, 1, 1}, {}), eight(model, {8, 1, 1}, {});
-  EXPECT_EQ(four.caches[0].token_bytes, eight.caches[0].token_bytes);
-  EXPECT_NEAR(four.caches[0].token_bytes, 94 * 2 * 128 * 2, 1e-6);
+  EXPECT_EQ(four.caches[0].token_bytes(), eight.caches[0].token_bytes());
+  EXPECT_NEAR(four.caches[0].token_bytes(), 94 * 2 * 128 * 2, 1e-6);
 }
 
 TEST(ServeTime, LatentCachesAreWholeOnEveryRank) {
   const Model model = (*find_model(catalog(), "deepseek-v3", ""))->model().value();
   const ServeShape one(model, {1, 1, 1}, {}), eight(model, {8, 1, 1}, {});
-  EXPECT_EQ(one.caches[0].token_bytes, 61 * 576 * 2);
-  EXPECT_EQ(eight.caches[0].token_bytes, one.caches[0].token_bytes);
+  EXPECT_EQ(one.caches[0].token_bytes(), 61 * 576 * 2);
+  EXPECT_EQ(eight.caches[0].token_bytes(), one.caches[0].token_bytes());
 }
 
 TEST(ServeTime, TheExplanationIsTheNumber) {

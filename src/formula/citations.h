@@ -57,7 +57,19 @@ inline constexpr std::array kWorks{
     Work{"ren2021",
          "Ren et al., ZeRO-Offload: Democratizing Billion-Scale Model Training, 2021, arXiv:2101.06840"},
     Work{"pope2022", "Pope et al., Efficiently Scaling Transformer Inference, 2022, arXiv:2211.05102"},
-    Work{"vllm-worker", "vLLM, vllm/v1/worker/gpu_worker.py, 2026, https://github.com/vllm-project/vllm (source)"},
+    Work{
+        "sglang",
+        "SGLang, python/sglang/srt/model_executor/model_runner.py, 2026, https://github.com/sgl-project/sglang (source)"},
+    Work{"tensorrt-llm", "NVIDIA, TensorRT-LLM documentation, 2026, https://nvidia.github.io/TensorRT-LLM"},
+    Work{"little1961",
+         "Little, A Proof for the Queuing Formula L = lambda W, Operations Research 9(3), 1961"},
+    Work{"kingman1961",
+         "Kingman, The Single Server Queue in Heavy Traffic, Proc. Cambridge Phil. Soc. 57(4), 1961"},
+    Work{
+        "zhong2024",
+        "Zhong et al., DistServe: Disaggregating Prefill and Decoding for Goodput-optimized Large Language Model Serving, 2024, arXiv:2401.09670"},
+    Work{"vllm-worker",
+         "vLLM, vllm/v1/worker/gpu_worker.py, 2026, https://github.com/vllm-project/vllm (source)"},
     Work{"deepep", "DeepSeek, DeepEP: an efficient expert-parallel communication library, 2025 (source)"},
     Work{
         "kwon2023",

@@ -82,12 +82,13 @@ struct Catalog {
   std::vector<ServingMemory> serving_memories;
   Corpus corpus;
   std::map<std::string, Source> sources;
-  Evidence evidence;
-  std::string digest;  // of all the texts, printed with every answer
+  Evidence evidence;          // of training
+  Evidence serving_evidence;  // of times of a token
+  std::string digest;         // of all the texts, printed with every answer
 };
 
 /// Reads the texts named devices, fabrics, frameworks, clusters, models and sources; those named collectives,
-/// timing, reliability, risk, serving_time, serving_memory, corpus, evidence_time and evidence_memory where
+/// timing, reliability, risk, serving_time, serving_memory, corpus and evidence_* where
 /// they are there.
 Result<Catalog> load_catalog(std::span<const EmbeddedFile> files);
 

@@ -501,6 +501,7 @@ void read_timing(const JsonNode& root, Catalog& catalog) {
 // The whole -------------------------------------------------------------------------------------------------
 
 void read_measured(const JsonNode& root, Catalog& catalog) { read_evidence(root, catalog.evidence); }
+void read_served(const JsonNode& root, Catalog& catalog) { read_evidence(root, catalog.serving_evidence); }
 
 void read_collectives(const JsonNode& root, Catalog& catalog) {
   read_collective_tables(root, catalog.sources, catalog.collectives);
@@ -516,7 +517,7 @@ struct Section {
   bool optional = false;
 };
 // Each may refer to those above it.
-constexpr std::array<Section, 15> kSections{{{"sources", read_sources},
+constexpr std::array<Section, 16> kSections{{{"sources", read_sources},
                                              {"fabrics", read_fabrics},
                                              {"devices", read_devices},
                                              {"clusters", read_clusters},
@@ -530,7 +531,8 @@ constexpr std::array<Section, 15> kSections{{{"sources", read_sources},
                                              {"corpus", read_published_runs, true},
                                              {"models", read_models},
                                              {"evidence_time", read_measured, true},
-                                             {"evidence_memory", read_measured, true}}};
+                                             {"evidence_memory", read_measured, true},
+                                             {"evidence_serving", read_served, true}}};
 
 std::optional<Error> read_section(const Section& section, std::span<const EmbeddedFile> files,
                                   Catalog& catalog) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "estimate/comm.h"
-#include "estimate/decode.h"
+#include "estimate/serve.h"
 #include "reason/drill.h"
 #include "reason/memory_answer.h"
 

@@ -41,9 +41,7 @@ Range range_of(const Input& input) {
   const double now = input.current;
   Range range{now * (1 - kShare), now * (1 + kShare), ""};
   if (input.spread) {
-    range = {input.spread->low(now), input.spread->high(now),
-             "+- " + (input.spread->of_logarithm ? format_number(100 * input.spread->size) + " %"
-                                                 : format_number(input.spread->size))};
+    range = {input.spread->low(now), input.spread->high(now), spread_words(*input.spread)};
   }
   const auto possible = [&](double value) {
     if (input.step > 0) value = std::round(value / input.step) * input.step;

@@ -1,63 +1,63 @@
 #include "reason/serve_answer.h"
 
-#include <algorithm>
-#include <cassert>
-
 #include "reason/judged_by.h"
+#include "reason/nearest_measured.h"
 #include "reason/serve_findings.h"
+#include "search/serve_splits.h"
+#include "units/format.h"
 
 namespace shardplan {
 namespace {
 
-/// Whether `a` is to be shown rather than `b`: a yes before a no, what fits before what does not, then the
-/// faster token; of those that do not fit, the one that needs least.
-bool better(const ServePlan& a, const ServePlan& b) {
-  const bool a_good = a.fits && a.meets, b_good = b.fits && b.meets;
-  if (a_good != b_good) return a_good;
-  if (a.fits != b.fits) return a.fits;
-  return a.fits ? a.cost.step() < b.cost.step() : a.cost.memory() < b.cost.memory();
+const ErrorBand* band_of(const Evidence& evidence, const char* of_class) {
+  for (const ErrorBand& band : evidence.bands)
+    if (band.kind == kServingBand && band.name == of_class) return &band;
+  return nullptr;
 }
 
-bool beaten(const ServePlan& a, const ServePlan& by) {
-  const bool no_worse = by.cost.step() <= a.cost.step() && by.tokens_per_gpu() >= a.tokens_per_gpu();
-  return by.fits && no_worse && (by.cost.step() < a.cost.step() || by.tokens_per_gpu() > a.tokens_per_gpu());
-}
-
-std::vector<std::size_t> pareto_of(const std::vector<ServePlan>& plans) {
-  std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    const auto beats = [&](const ServePlan& other) { return beaten(plans[i], other); };
-    if (plans[i].fits && std::none_of(plans.begin(), plans.end(), beats)) found.push_back(i);
-  }
-  return found;
-}
+std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
 
 }  // namespace
 
-TokensPerSecond<> ServePlan::tokens_per_gpu() const {
-  return cost.throughput_gpu(ratio(static_cast<double>(plan.tp)));
+std::string serve_split_words(const ServeSplit& s) {
+  return "tp " + count(s.tensor) + (s.pipeline > 1 ? ", pp " + count(s.pipeline) : "") +
+         (s.data > 1 ? ", dp-attention " + count(s.data) : "");
 }
 
-DecodeCase decode_case(const ServeQuestion& q, const Plan& plan) { return {plan.tp, q.batch, q.context()}; }
+std::optional<Error> why_no_split(const ServeQuestion& q) {
+  const SplitRules rules(q);
+  if (!rules.all().empty()) return std::nullopt;
+  const auto broken = rules.broken({q.tensor.value_or(1), q.pipeline.value_or(1), q.data.value_or(1)});
+  if (!broken)
+    return Error{"illegal_plan", "no split agrees with what is told", "--tp, --pp, --dp-attention",
+                 "degrees that divide the GPUs", ""};
+  const std::string flag = broken->flag;
+  const bool one = broken->nearest > 0 && flag.find(',') == std::string::npos;
+  return Error{"illegal_plan", broken->message, flag, broken->expected,
+               one ? flag + " " + std::to_string(broken->nearest) : ""};
+}
 
-ServeAnswer serve_answer(const ServeQuestion& q) {
+ServeAnswer serve_answer(const ServeQuestion& q, const Evidence& evidence) {
   ServeAnswer a;
   a.question = q;
-  Space(q.question).for_each(q.question.fixed, [&](const Plan& plan) {
-    a.plans.push_back(serve_plan(q, plan));
-  });
-  assert(!a.plans.empty());
-  for (std::size_t i = 1; i < a.plans.size(); ++i) {
-    if (better(a.plans[i], a.shown())) a.chosen = i;
+  a.search = search_serving(q);
+  const ServePlan& shown = a.shown();
+  a.engine = engine_says(q, shown);
+  a.domain = measured_domain(q, evidence);
+  Answer& f = a.findings;
+  f.binding = serve_binding(q, shown);
+  f.axes = serve_axes(q, shown);
+  f.not_used = serve_unused_axes(q, a.search);
+  if (q.memory.rule != PoolRule::kReserve) {
+    if (const ErrorBand* band = band_of(evidence, serving_class(q, shown.prefill.has_value())))
+      f.step_band = *band;
+    f.nearest = nearest_measured(evidence, serve_profile(q, shown));
   }
-  a.pareto = pareto_of(a.plans);
-  a.findings.binding = serve_binding(q, a.shown());
-  a.findings.axes = serve_axes(q, a.shown());
-  a.findings.not_used = serve_unused_axes(q, a.shown());
-  a.findings.failure_modes = serve_failure_modes(q, a.shown());
-  a.findings.judged_by = judged_by(*q.question.risk, a.findings.axes, a.findings.failure_modes);
-  a.findings.thresholds = serve_thresholds(q, a.shown());
-  a.findings.unknowns = serve_unknowns(q, a.shown());
+  f.failure_modes = serve_failure_modes(q, shown, f.step_band);
+  f.judged_by = judged_by(*q.question.risk, f.axes, f.failure_modes);
+  f.thresholds = serve_thresholds(q, a.search);
+  f.sensitivity = serve_sensitivity(q, shown);
+  f.unknowns = serve_unknowns(q, a);
   return a;
 }
 

@@ -11,8 +11,8 @@ namespace {
 using testing::HasSubstr;
 
 FlagList flags(const FlagList& more) {
-  FlagList all{{"--params", "175"}, {"--layers", "96"}, {"--hidden", "12288"},
-               {"--heads", "96"},   {"--seq", "2048"},  {"--gpus", "64"}};
+  FlagList all{{"--params", "175"}, {"--layers", "96"}, {"--hidden", "12288"}, {"--heads", "96"},
+               {"--seq", "2048"},   {"--gpus", "64"},   {"--pp", "1"}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -38,12 +38,12 @@ TEST(ServeAnswer, OneNodeMeetsTheLimitAndHalfOfItDoesNot) {
 TEST(ServeAnswer, MemoryThatDoesNotFitNamesWhatIsTooMuch) {
   const ServeAnswer weights = answer_of({{"--tp", "1"}});
   EXPECT_EQ(weights.findings.binding.kind, "weights");
-  EXPECT_EQ(weights.shown().cost.kv_capacity.raw(), 0);
+  EXPECT_EQ(weights.shown().cost.room.tokens.raw(), 0);
   const ServeAnswer cache = answer_of({{"--tp", "2"}, {"--batch", "8"}});
   EXPECT_EQ(cache.findings.binding.kind, "kv_cache");
   EXPECT_FALSE(cache.feasible());
   // 182.32 - 162.98 GiB leave room for four caches of 4.5 GiB.
-  EXPECT_EQ(cache.shown().cost.concurrency.raw(), 4);
+  EXPECT_EQ(cache.shown().cost.room.requests.raw(), 4);
   EXPECT_TRUE(answer_of({{"--tp", "2"}, {"--batch", "4"}}).shown().fits);
   EXPECT_FALSE(answer_of({{"--tp", "2"}, {"--batch", "5"}}).shown().fits);
 }
@@ -51,11 +51,13 @@ TEST(ServeAnswer, MemoryThatDoesNotFitNamesWhatIsTooMuch) {
 TEST(ServeAnswer, EveryLegalDegreeIsTriedAndTheFastestTokenWins) {
   const ServeAnswer a = answer_of({{"--batch", "8"}, {"--tpot-ms", "25"}});
   std::vector<int> degrees;
-  for (const ServePlan& p : a.plans) degrees.push_back(p.plan.tp);
+  for (const ServePlan& p : a.plans()) degrees.push_back(p.plan.tp);
   EXPECT_THAT(degrees, testing::ElementsAre(1, 2, 4, 8, 16, 32));
   EXPECT_EQ(a.shown().plan.tp, 8);
   // 16 and 32 are slower than 8 and make less on each GPU; 4 makes more.
-  EXPECT_THAT(a.pareto, testing::ElementsAre(2, 3));
+  std::vector<std::int64_t> front;
+  for (const ServePlan& p : a.search.front) front.push_back(p.split.tensor);
+  EXPECT_THAT(front, testing::ElementsAre(4, 8));
 }
 
 TEST(ServeAnswer, ThresholdsTurnTheAnswer) {
@@ -84,7 +86,7 @@ TEST(ServeAnswer, TheNearestThresholdIsFirst) {
 
 TEST(ServeAnswer, LargeBatchesAreBoundByArithmetic) {
   const ServeAnswer a = answer_of({{"--tp", "8"}, {"--batch", "512"}, {"--seq", "16"}});
-  EXPECT_GT(a.shown().cost.compute, a.shown().cost.weight_read);
+  EXPECT_GT(a.shown().cost.time.products, a.shown().cost.time.weights);
   EXPECT_EQ(a.findings.binding.kind, "compute");
 }
 

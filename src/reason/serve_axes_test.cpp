@@ -29,14 +29,18 @@ struct Served {
   ServePlan on(const Cluster& cluster) const {
     ServeQuestion other = question;
     other.question.cluster = cluster;
-    return serve_plan(other, shown().plan);
+    return judged_again(other, shown());
   }
 };
 
 std::vector<FlagList> loads() {
-  const FlagList by_hand{{"--params", "175"}, {"--layers", "96"}, {"--hidden", "12288"},
-                         {"--heads", "96"},   {"--seq", "2048"},  {"--gpus", "64"}};
-  const FlagList llama{{"--preset", "llama3-70b"}, {"--gpu", "h100-sxm"}, {"--gpus", "16"}};
+  const FlagList by_hand{{"--params", "175"}, {"--layers", "96"}, {"--hidden", "12288"}, {"--heads", "96"},
+                         {"--seq", "2048"},   {"--gpus", "64"},   {"--pp", "1"}};
+  const FlagList llama{{"--preset", "llama3-70b"},
+                       {"--gpu", "h100-sxm"},
+                       {"--gpus", "16"},
+                       {"--pp", "1"},
+                       {"--engine", "generic"}};
   const auto with = [](FlagList flags, const FlagList& more) {
     flags.insert(flags.end(), more.begin(), more.end());
     return flags;
@@ -52,8 +56,8 @@ std::vector<FlagList> loads() {
 
 /// The definition, said once more.
 bool enough(const ServeQuestion& q, const ServePlan& p) {
-  const Seconds<> reduces = p.cost.communication();
-  return q.tpot_limit ? p.cost.step() <= *q.tpot_limit : reduces <= (p.cost.step() - reduces) * 0.1;
+  const Seconds<> reduces = p.cost.time.all_reduces.total();
+  return q.tpot_limit ? p.cost.tpot <= *q.tpot_limit : reduces <= (p.cost.tpot - reduces) * 0.1;
 }
 
 TEST(ServeAxes, JustBelowTheBandwidthThatIsNeededItIsNotEnoughAndJustAboveItIs) {
@@ -123,7 +127,7 @@ TEST(ServeAxes, SoItIsWithLatency) {
     if (!most) continue;
     const auto with = [&](double factor) {
       Cluster other = served.question.question.cluster;
-      other.tiers[served.shown().cost.all_reduce.tier].latency.value = *most * factor;
+      other.tiers[served.shown().cost.time.all_reduces.tier].latency.value = *most * factor;
       return enough(served.question, served.on(other));
     };
     EXPECT_TRUE(with(0.98));
@@ -152,18 +156,18 @@ TEST(ServeAxes, EveryOtherDegreeIsPlannedAlsoWhereOneIsTold) {
   for (const UnusedAxis& x : served.answer.findings.not_used) {
     if (x.axis != "tp") continue;
     degrees.push_back(x.plan.value().tp);
-    const ServePlan other = serve_plan(served.question, *x.plan);
+    const ServePlan other = serve_plan(served.question, {x.plan->tp, 1, 1}, served.shown().batch);
     const auto stated = [&](const char* id) {
       const auto at =
           std::find_if(x.figures.begin(), x.figures.end(), [&](const auto& f) { return f.id == id; });
       return at == x.figures.end() ? 0.0 : at->value;
     };
     if (other.fits) {
-      EXPECT_EQ(stated("token"), other.cost.step().raw()) << x.reason;
-      EXPECT_DOUBLE_EQ(stated("times"), (other.cost.step() / served.shown().cost.step()).raw()) << x.reason;
+      EXPECT_EQ(stated("token"), other.cost.tpot.raw()) << x.reason;
+      EXPECT_DOUBLE_EQ(stated("times"), (other.cost.tpot / served.shown().cost.tpot).raw()) << x.reason;
       EXPECT_EQ(stated("over") > 0, !other.meets) << x.reason;
     } else {
-      EXPECT_EQ(stated("memory"), other.cost.memory().raw()) << x.reason;
+      EXPECT_EQ(stated("memory"), other.cost.held().raw()) << x.reason;
       EXPECT_GT(stated("shortfall"), 0) << x.reason;
     }
   }

@@ -12,8 +12,8 @@ namespace {
 
 struct Served {
   explicit Served(const FlagList& more) {
-    FlagList flags{{"--params", "175"}, {"--layers", "96"}, {"--hidden", "12288"},
-                   {"--heads", "96"},   {"--seq", "2048"},  {"--gpus", "64"}};
+    FlagList flags{{"--params", "175"}, {"--layers", "96"}, {"--hidden", "12288"}, {"--heads", "96"},
+                   {"--seq", "2048"},   {"--gpus", "64"},   {"--pp", "1"}};
     flags.insert(flags.end(), more.begin(), more.end());
     answer = serve_answer(serve_question_from_flags(flags, catalog()).value());
   }
@@ -54,33 +54,33 @@ TEST(ServeFailureModes, EachAppliesToOneWayAndNotToAnother) {
 }
 
 TEST(ServeFailureModes, PromptsAtTheLevelTakeAllThatTheLimitLeaves) {
-  const DecodeCost<>& c = node().plan().cost;
-  const double busy = node().level("prefill_interference") * c.prefill().raw();
-  EXPECT_NEAR(c.step().raw() / (1 - busy), 0.025, 1e-9);
+  const TokenTime<>& t = node().plan().cost.time;
+  const double busy = node().level("prefill_interference") * t.prompt().raw();
+  EXPECT_NEAR(t.step().raw() / (1 - busy), 0.025, 1e-9);
 }
 
 TEST(ServeFailureModes, OneTokenMoreThanTheLevelDoesNotFitInTheCache) {
   ServeQuestion q = pair().answer.question;
-  q.batch = 1;
   const auto fits = [&](double context) {
-    q.question.workload.sequence = static_cast<std::int64_t>(context);
-    return serve_plan(q, pair().plan().plan).fits;
+    q.input = context;
+    return serve_plan(q, pair().plan().split, 1).fits;
   };
   EXPECT_TRUE(fits(pair().level("cache_full")));
-  EXPECT_FALSE(fits(pair().level("cache_full") + 1));
+  // The level is in whole requests of the told length.
+  EXPECT_FALSE(fits(pair().level("cache_full") + 2048));
 }
 
 TEST(ServeFailureModes, AllReducesOfTheLevelTakeTheTokenToItsLimit) {
-  const GroupCost<>& now = node().plan().cost.all_reduce;
+  const AllReduces<>& now = node().plan().cost.time.all_reduces;
   ServeQuestion q = node().answer.question;
-  const Seconds<> latency = seconds(node().level("small_message_latency")) - now.cost.bandwidth_term;
+  const Seconds<> latency = seconds(node().level("small_message_latency")) - now.one.bandwidth_term;
   Sourced<Seconds<>>& hop = q.question.cluster.tiers[now.tier].latency;
-  hop.value = hop.value * (latency / now.cost.latency_term);
-  EXPECT_NEAR(serve_plan(q, node().plan().plan).cost.step().raw(), 0.025, 1e-6);
+  hop.value = hop.value * (latency / now.one.latency_term);
+  EXPECT_NEAR(judged_again(q, node().plan()).cost.tpot.raw(), 0.025, 1e-6);
 }
 
 TEST(ServeFailureModes, TheMarginIsWhatTheLimitLeaves) {
-  EXPECT_DOUBLE_EQ(node().level("margin"), 0.025 - node().plan().cost.step().raw());
+  EXPECT_DOUBLE_EQ(node().level("margin"), 0.025 - node().plan().cost.tpot.raw());
 }
 
 }  // namespace

@@ -2,200 +2,250 @@
 
 #include <algorithm>
 
-#include "reason/bisect.h"
+#include "catalog/parameters.h"
 #include "reason/sentence.h"
-#include "reason/thresholds.h"
 #include "reason/time_groups.h"
 #include "units/format.h"
 
 namespace shardplan {
 namespace {
 
-// How far a threshold is looked for.
-constexpr std::int64_t kLoadFactor = 64;
-
-std::string count(std::int64_t n) { return format_count(static_cast<double>(n)); }
-
-std::string load_words(const ServeQuestion& q) {
-  return counted(q.batch, "sequence") + " of " + counted(q.context(), "token");
+std::string load_words(const ServePlan& p, const ServeQuestion& q) {
+  return counted(static_cast<double>(p.batch), "request") + " of " + counted(request_tokens(q), "token");
 }
 
-/// Terms of a step that are bought off by the same thing.
+/// Terms of a token, or of a prompt, that are bought off by the same thing.
 struct Group {
   std::string kind;
   Seconds<> time;
   Sentence words;
 };
 
-std::vector<Group> step_groups(const ServeQuestion& q, const DecodeCost<>& c) {
-  const bool arithmetic = c.compute > c.weight_read;
-  Sentence cache("reading the cache of "), weights("reading "), steps("steps of "), content("bytes of "),
-      reduces;
-  cache << stated("cache", c.kv_gpu);
-  weights << stated("weights", c.weights_gpu) << " of weights and " << stated("cache", c.kv_gpu)
-          << " of cache (" << stated("weight_read", c.weight_read) << " and "
-          << stated("cache_read", c.kv_read) << ")";
-  std::vector<Group> groups{
-      {"hbm_bandwidth", arithmetic ? c.kv_read : c.weight_read + c.kv_read, arithmetic ? cache : weights}};
-  if (arithmetic) groups.push_back({"compute", c.compute, Sentence("matrix products")});
-  reduces << stated_count("all_reduces", c.all_reduces.raw()) << " all-reduces of "
-          << stated("message", c.message);
-  groups.push_back({"latency", c.all_reduces * c.all_reduce.cost.latency_term, steps << reduces});
-  groups.push_back({"link:" + q.question.cluster.tiers[c.all_reduce.paced_by].name,
-                    c.all_reduces * c.all_reduce.cost.bandwidth_term, content << reduces});
+std::string link_kind(const ServeQuestion& q, const AllReduces<>& reduces) {
+  return "link:" + q.question.cluster.tiers[reduces.paced_by].name;
+}
+
+Sentence reduces_said(const char* start, const AllReduces<>& reduces) {
+  Sentence s(start);
+  s << stated_count("all_reduces", reduces.count.raw()) << " all-reduces of "
+    << stated("message", reduces.message);
+  return s;
+}
+
+void sort_largest_first(std::vector<Group>& groups) {
   std::stable_sort(groups.begin(), groups.end(),
                    [](const Group& a, const Group& b) { return a.time > b.time; });
+}
+
+std::vector<Group> token_groups(const ServeQuestion& q, const ServePlan& p) {
+  const TokenTime<>& t = p.cost.time;
+  const bool arithmetic = t.products > t.weights;
+  Sentence reads(arithmetic ? "reading the cache of " : "reading ");
+  if (!arithmetic) {
+    reads << stated("weights", p.cost.memory.total_weights()) << " of weights and ";
+  }
+  reads << stated("cache", p.cost.kept);
+  if (!arithmetic) {
+    reads << " of cache (" << stated("weight_read", t.weights) << " and " << stated("cache_read", t.cache)
+          << ")";
+  }
+  std::vector<Group> groups{
+      {"hbm_bandwidth", (arithmetic ? t.cache : t.weights + t.cache) + t.traffic, reads}};
+  if (arithmetic) groups.push_back({"compute", t.products, Sentence("matrix products")});
+  groups.push_back({"latency", t.all_reduces.latency(), reduces_said("steps of ", t.all_reduces)});
+  groups.push_back(
+      {link_kind(q, t.all_reduces), t.all_reduces.content(), reduces_said("bytes of ", t.all_reduces)});
+  groups.push_back({"host", t.floor + t.host, Sentence("kernels that move little, and the host")});
+  Sentence exchanged("tokens to their experts and back");
+  groups.push_back({"link:" + q.question.cluster.tiers.back().name, t.exchange + t.sends, exchanged});
+  groups.push_back({"hbm_bandwidth", t.drafts, Sentence("guessing tokens ahead")});
+  for (Group& group : groups) group.time = group.time / t.accepted;
+  Sentence prompts("prompts of other requests, ");
+  prompts << stated("prompt", t.prompt()) << " each";
+  groups.push_back({"prefill_interference", p.cost.tpot - t.step_token(), prompts});
+  sort_largest_first(groups);
   return groups;
 }
 
-void add_limit(const ServeQuestion& q, const ServePlan& p, Sentence& s) {
-  if (!q.tpot_limit) return;
-  const Seconds<> step = p.cost.step(), limit = *q.tpot_limit;
-  if (p.meets) {
-    s << ". The limit of " << stated("limit", limit) << " leaves " << stated("left", limit - step);
+/// Of the time to the first token.
+std::vector<Group> first_groups(const ServeQuestion& q, const ServePlan& p) {
+  const TokenTime<>& t = p.prefill ? p.prefill->cost.time : p.cost.time;
+  Sentence products("arithmetic of a prompt of ");
+  products << stated_counted("input", q.input, "token");
+  std::vector<Group> groups{{"compute", t.prompt_products + t.prompt_scores, products}};
+  groups.push_back(
+      {"latency", t.prompt_all_reduces.latency(), reduces_said("steps of ", t.prompt_all_reduces)});
+  groups.push_back({link_kind(q, t.prompt_all_reduces),
+                    t.prompt_all_reduces.content() + t.prompt_exchange + t.prompt_sends,
+                    reduces_said("bytes of ", t.prompt_all_reduces)});
+  groups.push_back({"hbm_bandwidth", t.prompt_traffic, Sentence("hidden vectors of the prompt")});
+  groups.push_back({"prefill_interference", p.ttft - t.prompt(), Sentence("waiting for prompts before it")});
+  sort_largest_first(groups);
+  return groups;
+}
+
+void add_limit(const std::optional<Seconds<>>& limit, Seconds<> time, const char* what, Sentence& s) {
+  if (!limit) return;
+  if (time <= *limit) {
+    s << ". The limit of " << stated("limit", *limit) << " leaves " << stated("left", *limit - time);
   } else {
-    s << ". The token is " << stated("over", step - limit) << " over the limit of " << stated("limit", limit);
+    s << std::string(". The ") + what + " is " << stated("over", time - *limit) << " over the limit of "
+      << stated("limit", *limit);
   }
 }
 
-BindingConstraint of_time(const ServeQuestion& q, const ServePlan& p) {
-  const std::vector<Group> groups = step_groups(q, p.cost);
+BindingConstraint of_groups(const std::vector<Group>& groups, Seconds<> whole, const char* of,
+                            const std::optional<Seconds<>>& limit, const char* what) {
   const Group& first = groups[0];
   const Group& next = groups[1];
   Sentence s(kind_words(first.kind) + " binds: ");
-  s << stated("binding", first.time) << " of the " << stated("token", p.cost.step()) << " of a token are ";
+  s << stated("binding", first.time) << " of the " << stated("token", whole) << std::string(of);
   s << first.words;
   if (next.time > seconds(0)) {
     s << ", " << stated("over_next", first.time / next.time) << " times the ";
     s << stated("next", next.time) << " of " << next.words;
   }
-  add_limit(q, p, s);
-  return {first.kind, s.words(),  first.time.raw(), q.tpot_limit.value_or(p.cost.step()).raw(),
-          "s",        s.figures()};
+  add_limit(limit, whole, what, s);
+  return {first.kind, s.words(), first.time.raw(), limit.value_or(whole).raw(), "s", s.figures()};
 }
 
 BindingConstraint of_memory(const ServeQuestion& q, const ServePlan& p) {
-  const DecodeCost<>& c = p.cost;
+  const ServeCost<>& c = p.cost;
+  const Bytes<> weights = c.memory.total_weights();
   Sentence s;
-  if (c.weights_gpu > c.usable) {
-    s << "weights bind: " << stated("weights", c.weights) << " over ";
-    s << stated_counted("gpus", p.plan.tp, "GPU", "s", "GPUs") << (p.plan.tp == 1 ? " is " : " are ");
-    s << stated("weights_per_gpu", c.weights_gpu) << " each, "
-      << stated("over_usable", c.weights_gpu / c.usable);
-    s << " times the " << stated("usable", c.usable) << " usable";
-    return {"weights", s.words(), c.weights_gpu.raw(), c.usable.raw(), "bytes", s.figures()};
+  if (!c.weights_fit()) {
+    const Bytes<> room = weights + c.room.pool;
+    s << "weights bind: " << stated("weights", weights) << " on each of "
+      << stated_counted("gpus", p.split.gpus(), "GPU", "s", "GPUs") << " are "
+      << stated("over_usable", weights / room) << " times the " << stated("usable", room)
+      << " that are left for them and the cache";
+    return {"weights", s.words(), weights.raw(), room.raw(), "bytes", s.figures()};
   }
-  const Bytes<> left = c.usable - c.weights_gpu;
-  s << "kv_cache binds: the cache of " + load_words(q) + " is " << stated("kv_cache", c.kv_gpu);
-  s << " on each GPU, " << stated("over_left", c.kv_gpu / left) << " times the " << stated("left", left);
-  s << " that weights of " << stated("weights_per_gpu", c.weights_gpu) << " leave of ";
-  s << stated("usable", c.usable) << " usable: " << stated_count("concurrency", c.concurrency.raw());
-  s << (c.concurrency == ratio(1) ? " fits" : " fit");
-  return {"kv_cache", s.words(), c.kv_gpu.raw(), left.raw(), "bytes", s.figures()};
+  s << "kv_cache binds: the cache of " + load_words(p, q) + " is " << stated("kv_cache", c.kept);
+  s << " on each GPU, " << stated("over_left", c.kept / c.room.pool) << " times the "
+    << stated("left", c.room.pool);
+  s << " that weights of " << stated("weights_per_gpu", weights)
+    << " leave: " << stated_count("concurrency", c.room.requests.raw());
+  s << (c.room.requests == ratio(1) ? " fits" : " fit");
+  return {"kv_cache", s.words(), c.kept.raw(), c.room.pool.raw(), "bytes", s.figures()};
 }
 
-/// The first value beyond `now` at which the answer is another one.
-std::optional<std::int64_t> turn(const ServeQuestion& q, const Plan& plan, std::int64_t now, bool good,
-                                 std::int64_t ServeQuestion::*batch) {
-  const auto differs = [&](std::int64_t value) {
-    ServeQuestion other = q;
-    (batch != nullptr ? other.*batch : other.question.workload.sequence) = value;
-    const ServePlan p = serve_plan(other, plan);
-    return (p.fits && p.meets) != good;
-  };
-  return bisect_integer(now, good ? kLoadFactor * now : 1, differs);
-}
-
-std::string then_words(const ServeQuestion& q, const Plan& plan, bool good) {
-  const std::string replica = "tp " + count(plan.tp);
-  const std::string limit = q.tpot_limit ? " within " + format(*q.tpot_limit) + " a token" : "";
-  return good ? "from it on " + replica + " no longer serves" + limit
-              : "up to it " + replica + " serves" + limit;
-}
-
-std::optional<Threshold> latency_threshold(const ServeQuestion& q, const ServePlan& p) {
-  if (!q.tpot_limit || p.plan.tp == 1) return std::nullopt;
-  const std::size_t tier = p.cost.all_reduce.tier;
-  const double now = q.question.cluster.tiers[tier].latency.value.raw();
-  const auto at = most_latency(q, p);
-  if (!at) return std::nullopt;
-  return Threshold{tier == 0 ? "latency_intra_node" : "latency_inter_node", now, at->raw(), "s",
-                   "up to it tp " + count(p.plan.tp) + " keeps " + format(*q.tpot_limit) + " at batch " +
-                       count(q.batch) + ", beyond it no longer"};
-}
-
-/// Heads times their width, over all layers.
-double scored_width(const Model& model) {
-  double sum = 0;
-  for (const Layer& layer : model.layers) {
-    if (const auto* a = std::get_if<Attention>(&layer.mixer))
-      sum += static_cast<double>(a->heads * a->head_dim);
-  }
-  return sum;
+/// Where the batch was searched: what keeps one more request out.
+std::optional<BindingConstraint> of_room(const ServeQuestion& q, const ServePlan& p) {
+  if (q.batch || q.goal == ServeGoal::kLatency ||
+      p.batch < static_cast<std::int64_t>(p.cost.room.requests.raw()))
+    return std::nullopt;
+  const ServeCost<>& c = p.cost;
+  Sentence s("kv_cache binds: ");
+  s << stated_counted("batch", p.batch, "request") << " of "
+    << stated_counted("tokens", request_tokens(q), "token") << " take " << stated("kv_cache", c.kept)
+    << " of the " << stated("pool", c.room.pool) << " that weights of "
+    << stated("weights_per_gpu", c.memory.total_weights())
+    << " leave on each GPU, and one more does not fit; a token takes " << stated("token", c.tpot);
+  add_limit(q.tpot_limit, c.tpot, "token", s);
+  return BindingConstraint{"kv_cache", s.words(), c.kept.raw(), c.room.pool.raw(), "bytes", s.figures()};
 }
 
 }  // namespace
 
-ServePlan serve_plan(const ServeQuestion& q, const Plan& plan) {
-  ServePlan p;
-  p.plan = plan;
-  p.cost = decode_cost<double>(q.question, decode_case(q, plan));
-  p.fits = p.cost.memory() <= p.cost.usable;
-  p.meets = !q.tpot_limit || p.cost.step() <= *q.tpot_limit;
-  return p;
-}
-
 BindingConstraint serve_binding(const ServeQuestion& q, const ServePlan& p) {
-  return p.fits ? of_time(q, p) : of_memory(q, p);
+  if (!p.fits) return of_memory(q, p);
+  const bool late_token = q.tpot_limit && p.cost.tpot > *q.tpot_limit;
+  if (!late_token && q.ttft_limit && p.ttft > *q.ttft_limit)
+    return of_groups(first_groups(q, p), p.ttft, " to the first token are ", q.ttft_limit, "first token");
+  if (!late_token) {
+    if (auto room = of_room(q, p)) return *room;
+  }
+  return of_groups(token_groups(q, p), p.cost.tpot, " of a token are ", q.tpot_limit, "token");
 }
 
-std::vector<Threshold> serve_thresholds(const ServeQuestion& q, const ServePlan& p) {
-  const bool good = p.fits && p.meets;
-  std::vector<Threshold> found;
-  if (good) {
-    if (auto latency = latency_threshold(q, p)) found.push_back(*latency);
-  }
-  const std::string then = then_words(q, p.plan, good);
-  if (const auto at = turn(q, p.plan, q.context(), good, nullptr)) {
-    found.push_back({"context", static_cast<double>(q.context()), static_cast<double>(*at), "tokens", then});
-  }
-  if (const auto at = turn(q, p.plan, q.batch, good, &ServeQuestion::batch)) {
-    found.push_back({"batch", static_cast<double>(q.batch), static_cast<double>(*at), "sequences", then});
-  }
-  sort_nearest_first(found);
-  return found;
-}
+namespace {
 
-std::vector<Unknown> serve_unknowns(const ServeQuestion& q, const ServePlan& p) {
-  const DecodeCost<>& c = p.cost;
-  std::vector<Unknown> found{
+void add_generic_unknowns(const ServeQuestion& q, const ServePlan& p, std::vector<Unknown>& found) {
+  const TokenTime<>& t = p.cost.time;
+  found.push_back(
       {"time_model",
        "how far these times are from measured ones: one share of the peaks for kernels of any size",
-       "no error band is claimed: they have not been held against measured runs"}};
+       "no error band is claimed without an engine"});
   if (p.plan.tp > 1) {
     found.push_back({"small_message_latency",
                      "what one step of a small all-reduce takes; kernels made for it skip the ring",
-                     format(c.all_reduces * c.all_reduce.cost.latency_term) + " of the token"});
+                     format(t.all_reduces.latency()) + " of the token"});
   }
   const bool room = q.tpot_limit && p.meets;
   found.push_back({"kernel_launch", "the host's launches and the gaps between kernels are not counted",
-                   room ? format(*q.tpot_limit - c.step()) + " are left for them" : ""});
-  // Causal: half of 4 s w FLOP a token and layer, beside the 2 FLOP of each parameter.
-  const double scores = static_cast<double>(q.context()) * scored_width(q.question.model);
-  Sentence prompt, read;
-  prompt << stated_share("of_arithmetic", scores / state_parameters(q.question.model))
-         << " of the arithmetic that is counted, at this context";
-  found.push_back({"prompt_attention",
-                   "the attention scores of the prompt are left out of the time to the first token",
-                   prompt.words(), prompt.figures()});
+                   room ? format(*q.tpot_limit - p.cost.tpot) + " are left for them" : ""});
   const Device& device = q.question.cluster.device;
-  read << stated("weight_read", c.weight_read) << " at "
+  Sentence read;
+  read << stated("weight_read", t.weights) << " at "
        << stated_share("memory_efficiency", device.efficiency.memory.value) << " of "
        << stated("memory_bandwidth", device.memory_bandwidth.value);
   found.push_back(
       {"hbm_efficiency",
        "what share of its bandwidth a matrix-vector product reaches; the figure itself is an assumption",
        read.words(), read.figures()});
+}
+
+Unknown band_unknown(const ServeAnswer& a) {
+  const auto& band = a.findings.step_band;
+  if (!band) {
+    return {"time_model", "how far these times are from measured ones",
+            "no run of this kind was measured: no error band is claimed"};
+  }
+  const Seconds<> tpot = a.shown().cost.tpot;
+  Sentence s;
+  s << stated("low", seconds(band->low(tpot.raw()))) << " to "
+    << stated("high", seconds(band->high(tpot.raw()))) << " a token: 8 in 10 of "
+    << stated_counted("rows", band->rows, "measured run")
+    << " of this class lay there, each predicted by constants that had not seen its model, GPU and engine";
+  Unknown unknown{"time_model", "how far these times are from measured ones", s.words(), s.figures()};
+  unknown.source = "validation/serving_tpot.csv";
+  return unknown;
+}
+
+void add_engine_unknowns(const ServeQuestion& q, const ServeAnswer& a, std::vector<Unknown>& found) {
+  const ServePlan& p = a.shown();
+  found.push_back(band_unknown(a));
+  if (a.domain.runs == 0) found.push_back({"measured_domain", a.domain.words, "no run to hold it against"});
+  Sentence left;
+  const Bytes<> rest = p.cost.room.memory - p.cost.room.pool - p.cost.memory.total_weights() -
+                       p.cost.room.peak - p.cost.room.outside;
+  left << stated("left", rest) << " a GPU are outside the engine's share; captured graphs take "
+       << stated("graphs", q.memory.graphs.value) << " of them";
+  if (q.memory.graphs.value > bytes(0))
+    found.push_back({"graphs_and_drift", "what captured graphs and the allocator's drift take while it runs",
+                     left.words(), left.figures(), label(q.memory.graphs.source)});
+  if (q.output > 0) {
+    Sentence waits;
+    waits << stated("queue", p.cost.queue) << " of the " << stated("ttft", p.ttft)
+          << " to the first token, were prompts to come at random; bursts wait longer";
+    found.push_back({"arrivals", "how requests come: queues follow from it", waits.words(), waits.figures()});
+  }
+  const ServeShape shape(q.question.model, p.split, q.format);
+  if (shape.experts > 0) {
+    Sentence hit;
+    hit << stated("weight_read", p.cost.time.weights) << " of weights, if all experts are equally likely";
+    found.push_back({"expert_imbalance",
+                     "which experts tokens go to: skewed routing reads fewer and waits for the busiest",
+                     hit.words(), hit.figures()});
+  }
+  if (q.drafts.tokens > 0) {
+    Sentence drafts;
+    drafts << stated_number("accepted", q.drafts.accepted) << " tokens a step, as told";
+    found.push_back({"accepted_tokens", "how many guesses hold: it depends on the text", drafts.words(),
+                     drafts.figures()});
+  }
+}
+
+}  // namespace
+
+std::vector<Unknown> serve_unknowns(const ServeQuestion& q, const ServeAnswer& a) {
+  std::vector<Unknown> found;
+  if (q.memory.rule == PoolRule::kReserve) {
+    add_generic_unknowns(q, a.shown(), found);
+  } else {
+    add_engine_unknowns(q, a, found);
+  }
   return found;
 }
 

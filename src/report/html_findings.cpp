@@ -158,7 +158,7 @@ Section threshold_section(const std::vector<Threshold>& thresholds,
   return {"What would change the answer", "thresholds", table.markup() + others};
 }
 
-Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step) {
+Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step, const std::string& what) {
   Seconds<> low = step, high = step;
   for (const Sensitivity& s : rows) {
     low = std::min({low, s.step_low, s.step_high});
@@ -167,8 +167,8 @@ Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step
   const auto share = [&](Seconds<> from, Seconds<> to) {
     return std::max(0.0, ((to - from) / (high - low)).raw());
   };
-  HtmlTable table("The step with one input at either end of its range, the largest first", "lrrrlrrl",
-                  {"input", "now", "from", "to", "", "step", "to", "range"});
+  HtmlTable table("The " + what + " with one input at either end of its range, the largest first", "lrrrlrrl",
+                  {"input", "now", "from", "to", "", what, "to", "range"});
   for (const Sensitivity& s : rows) {
     const Seconds<> from = std::min(s.step_low, s.step_high), to = std::max(s.step_low, s.step_high);
     table.row({s.parameter, threshold_value(s.current, s.unit), threshold_value(s.low, s.unit),
@@ -179,7 +179,8 @@ Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step
                    {share(low, step)}),
                format(s.step_low), format(s.step_high), s.range});
   }
-  return {"What the step is sensitive to", "sensitivity", table.markup()};
+  return {what == "step" ? "What the step is sensitive to" : "What a token is sensitive to", "sensitivity",
+          table.markup()};
 }
 
 Section unknown_section(const std::vector<Unknown>& unknowns, const std::vector<NearRun>& nearest) {

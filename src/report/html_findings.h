@@ -22,7 +22,9 @@ Section failure_section(const std::vector<FailureMode>& modes, const std::vector
                         const FormulaCards& cards);
 Section threshold_section(const std::vector<Threshold>& thresholds, const std::vector<NotSought>& not_sought);
 /// The tornado: what each input does to the step, the largest first.
-Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step);
+/// `what`: "step", "token".
+Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step,
+                            const std::string& what = "step");
 Section unknown_section(const std::vector<Unknown>& unknowns, const std::vector<NearRun>& nearest);
 /// What was told, what was assumed, and the catalog's numbers with their sources.
 /// `framework`: null where it has no part in the answer.

@@ -36,11 +36,11 @@ TEST(ServeHtml, SaysWhatTheAnswerSaysAndOpensItsFormulas) {
   for (const UnusedAxis& x : a.findings.not_used) EXPECT_THAT(plain, HasSubstr(html_escaped(x.reason)));
   for (const FailureMode& f : a.findings.failure_modes)
     EXPECT_THAT(plain, HasSubstr(html_escaped(f.statement)));
-  for (const char* formula : {"decode.weight_read", "decode.kv_cache", "decode.tokens_per_second"})
+  for (const char* formula : {"serving.read", "serving.request_cache", "serving.cache_pool"})
     EXPECT_THAT(html, HasSubstr(formula));
-  const std::string token = ">" + format(a.shown().cost.step()) + "</button>";
+  const std::string token = ">" + format(a.shown().cost.tpot) + "</button>";
   EXPECT_THAT(html, HasSubstr(token));
-  EXPECT_THAT(html, HasSubstr("Every legal degree"));
+  EXPECT_THAT(html, HasSubstr("Every legal split"));
 }
 
 TEST(ServeHtml, HasEveryNumberOfTheText) {
@@ -56,7 +56,7 @@ TEST(ServeHtml, HasEveryNumberOfTheText) {
 }
 
 TEST(ServeHtml, SaysWhatDoesNotFitAndWhatIsTooLate) {
-  const std::string large = serve_html(answer_of({{"--tp", "1"}}));
+  const std::string large = serve_html(answer_of({{"--tp", "1"}, {"--pp", "1"}}));
   EXPECT_THAT(large, HasSubstr("does not fit"));
   EXPECT_THAT(large, HasSubstr("memory too much"));
   EXPECT_THAT(large, Not(HasSubstr("memory left free</dt>")));

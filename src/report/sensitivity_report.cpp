@@ -25,26 +25,36 @@ std::string bar(double low, double high, double longest) {
          std::string(longer, '#');
 }
 
-}  // namespace
-
-std::string sensitivity_lines(const Answer& a) {
-  if (a.sensitivity.empty()) return "";
-  const double step = a.result.best->step.raw();
+std::string table_of(const std::vector<Sensitivity>& rows, double step, const std::string& what) {
   const auto share = [&](Seconds<> at) { return at.raw() / step - 1; };
   double longest = 0;
-  for (const Sensitivity& s : a.sensitivity)
+  for (const Sensitivity& s : rows)
     longest = std::max({longest, std::fabs(share(s.step_low)), std::fabs(share(s.step_high))});
   Table table("lrrrrrll");
-  table.row({"input", "now", "low", "high", "at low", "at high", "step shorter | longer", ""});
-  for (const Sensitivity& s : a.sensitivity) {
+  table.row({"input", "now", "low", "high", "at low", "at high", what + " shorter | longer", ""});
+  for (const Sensitivity& s : rows) {
     const double low = share(s.step_low), high = share(s.step_high);
     table.row({s.parameter, threshold_value(s.current, s.unit), threshold_value(s.low, s.unit),
                threshold_value(s.high, s.unit), signed_percent(low), signed_percent(high),
                bar(low, high, longest), s.range});
   }
+  return table.text();
+}
+
+}  // namespace
+
+std::string sensitivity_lines(const Answer& a) {
+  if (a.sensitivity.empty()) return "";
   return "\nwhat moves the step most, each input alone and the plan as it is: at 0.9 and 1.1 of the input, or as far "
          "off as its source\nsays (+-); the time of as many tokens\n" +
-         table.text();
+         table_of(a.sensitivity, a.result.best->step.raw(), "step");
+}
+
+std::string token_sensitivity_lines(const std::vector<Sensitivity>& rows, Seconds<> now) {
+  if (rows.empty()) return "";
+  return "\nwhat moves the time of a token most, each input alone and the plan as it is: at 0.9 and 1.1 of the input, or "
+         "as far off\nas its source says (+-)\n" +
+         table_of(rows, now.raw(), "token");
 }
 
 Json sensitivity_json(const Answer& a) {

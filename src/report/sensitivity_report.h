@@ -13,6 +13,8 @@
 namespace shardplan {
 
 std::string sensitivity_lines(const Answer& answer);
+/// Of a token's time, which is `now`.
+std::string token_sensitivity_lines(const std::vector<Sensitivity>& rows, Seconds<> now);
 /// The same in SI base units.
 Json sensitivity_json(const Answer& answer);
 

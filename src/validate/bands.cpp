@@ -21,12 +21,14 @@ double four_digits(double value) {
 struct Grouping {
   const char* of;
   std::string (*name)(const ValidatedRow& row);
-  bool of_memory;
+  const char* kind;  // of validation
 };
 constexpr Grouping kGroupings[] = {
-    {"gpu", [](const ValidatedRow& row) { return row.profile.device; }, false},
-    {"architecture", [](const ValidatedRow& row) { return row.profile.architecture; }, false},
-    {"framework", [](const ValidatedRow& row) { return row.framework; }, true},
+    {"gpu", [](const ValidatedRow& row) { return row.profile.device; }, kTimeBand},
+    {"architecture", [](const ValidatedRow& row) { return row.profile.architecture; }, kTimeBand},
+    {"framework", [](const ValidatedRow& row) { return row.framework; }, kMemoryBand},
+    // Dense models, mixtures, small ones, disaggregated runs.
+    {"class", [](const ValidatedRow& row) { return row.features.front(); }, kServingBand},
 };
 
 void add_bands(const Validation& validation, const Grouping& grouping, std::vector<ErrorBand>& bands) {
@@ -34,7 +36,7 @@ void add_bands(const Validation& validation, const Grouping& grouping, std::vect
   for (const ValidatedRow& row : validation.rows) {
     groups[grouping.name(row)].push_back(row.measured / row.left_out.value_or(row.predicted));
   }
-  const bool time = validation.kind == kTimeBand;
+  const bool time = validation.kind != kMemoryBand;
   const auto end = [&](const std::vector<double>& ratios, double share) {
     return four_digits(time ? quantile(ratios, share) : prediction_bound(ratios, share));
   };
@@ -71,11 +73,10 @@ void take_left_out(const CsvTable& table, Validation& validation) {
 
 Evidence evidence_of(const Validation& validation) {
   Evidence evidence;
-  const bool time = validation.kind == kTimeBand;
   for (const Grouping& grouping : kGroupings) {
-    if (time != grouping.of_memory) add_bands(validation, grouping, evidence.bands);
+    if (validation.kind == grouping.kind) add_bands(validation, grouping, evidence.bands);
   }
-  if (!time) return evidence;
+  if (validation.kind == kMemoryBand) return evidence;
   for (const ValidatedRow& row : validation.rows) {
     evidence.runs.push_back(
         {row.id, row.citation, row.profile, seconds(row.measured), seconds(four_digits(row.predicted))});

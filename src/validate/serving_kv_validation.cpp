@@ -52,15 +52,16 @@ class Rows {
 };
 
 void add_tokens(const CsvRow& row, const StartUp& start, double measured, Rows& rows) {
-  const ServeMemory memory = serve_memory(start.model, start.split, start.format);
-  if (memory.sequence > bytes(0)) return rows.skip("a cache shared with recurrent states is not modelled");
+  const ServeShape shape(start.model, start.split, start.format);
+  if (shape.state_bytes > 0) return rows.skip("a cache shared with recurrent states is not modelled");
+  const Bytes<> token = serve_memory<double>(shape, 1).token;
   const auto stated = gib(row, "kv_gib");
   const auto derived = derived_pool(row, start);
   if (!stated && !derived)
     return rows.skip("neither the room for the cache nor all of its parts are printed");
   if (!(measured > 0)) return rows.skip("the engine had no room for a token");
-  if (stated) rows.add("stated", measured, pool_tokens(*start.engine, *stated, memory).raw(), "tokens");
-  if (derived) rows.add("derived", measured, pool_tokens(*start.engine, *derived, memory).raw(), "tokens");
+  if (stated) rows.add("stated", measured, pool_tokens(*start.engine, *stated, token).raw(), "tokens");
+  if (derived) rows.add("derived", measured, pool_tokens(*start.engine, *derived, token).raw(), "tokens");
 }
 
 }  // namespace
@@ -82,8 +83,9 @@ Validation validate_serving_kv(const CsvTable& table, const Catalog& catalog) {
     if (tokens) {
       add_tokens(row, *start, *measured, rows);
     } else if (start->format_told) {
-      const ServeMemory memory = serve_memory(start->model, start->split, start->format);
-      rows.add("weights", gibibytes(*measured).raw(), memory.weights.raw(), "bytes");
+      const ServeShape shape(start->model, start->split, start->format);
+      rows.add("weights", gibibytes(*measured).raw(), serve_memory<double>(shape, 1).total_weights().raw(),
+               "bytes");
     } else {
       rows.skip("the checkpoint's format is not printed");
     }

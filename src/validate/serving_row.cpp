@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <regex>
 #include <utility>
 
+#include "catalog/serve_format.h"
 #include "units/format.h"
 
 namespace shardplan {
@@ -13,11 +15,7 @@ namespace {
 
 constexpr double kMilli = 1e-3;
 constexpr std::size_t kHeaderLines = 2;  // the header, and lines count from 1
-// A weight of a block format with the scale that its block shares: 4 bits and 8 for 16, and 16 for 32.
-constexpr double kFp4Bits = 4.5, kMxfp4Bits = 4.25, kByteBits = 8, kHalfBits = 16;
-// Scales of 16 bits: of blocks of 32 in Kimi's mixtures, of 128 with 4-bit zeros in GPTQ and AWQ; GGUF's q8_0
-// of 32.
-constexpr double kInt4BlockBits = 4.5, kInt4GroupBits = 4.15625, kQ8Bits = 8.5;
+constexpr double kByteBits = 8;
 // "lengths uniform in [0.8, 1.0]x" of those that are printed.
 constexpr double kMeanOfUniform = 0.9;
 
@@ -204,50 +202,34 @@ class Reading {
     if (out_.starved) fail("the cache was starved: fewer requests ran than were there");
   }
 
-  /// Products in the format where the device knows it, else in 16 bits.
-  void compute_in(Precision precision) {
-    const bool known = out_.device != nullptr && out_.device->peak[static_cast<std::size_t>(precision)];
-    out_.format.products = known ? precision : Precision::kBf16;
+  /// The row's format under the catalog's name: "w8a8 int8", "int4 gptq", "fp4".
+  static std::string format_name(const std::string& key) {
+    static const std::array kNames{
+        std::pair{"w8a8-fp8", "fp8"},   std::pair{"w8a8-int8", "int8"}, std::pair{"int8-gptq", "int8"},
+        std::pair{"fp4", "nvfp4"},      std::pair{"int4-gptq", "gptq"}, std::pair{"int4-awq", "awq"},
+        std::pair{"int4-bnb?", "int4"}, std::pair{"q8-0", "q8_0"},      std::pair{"bf16/fp16", "bf16"}};
+    for (const auto& [theirs, ours] : kNames)
+      if (key == theirs) return ours;
+    return key;
   }
 
-  void all_linear(double bits) {
-    out_.format.attention_bits = out_.format.mlp_bits = out_.format.expert_bits = bits;
-  }
-
+  /// A checkpoint that is stored in the row's format is read with its list of modules that are not converted.
   void take_format() {
+    static const Device kNoDevice;
+    const Device& device = out_.device != nullptr ? *out_.device : kNoDevice;
     std::string key = name_key(row_["precision"]);
     if (key.empty()) {
       key = ends_with(name_key(row_["model"]), "-fp8") ? "fp8" : "bf16";
       assume("weights in " + key + ", as the checkpoint's name says");
     }
-    const bool routed = std::any_of(out_.model.layers.begin(), out_.model.layers.end(),
-                                    [](const Layer& l) { return std::holds_alternative<MoeMlp>(l.mlp); });
-    const auto four_bits = [&](double bits) {
-      out_.format.expert_bits = bits;
-      if (!routed) all_linear(bits);
-    };
-    key = key.substr(0, key.find("-("));
-    if (key == "fp8" || key == "w8a8-fp8") {
-      all_linear(kByteBits);
-      compute_in(Precision::kFp8);
-    } else if (key == "int8" || key == "w8a8-int8" || key == "int8-gptq") {
-      all_linear(kByteBits);
-      compute_in(Precision::kInt8);
-    } else if (key == "fp4" || key == "nvfp4") {
-      four_bits(kFp4Bits);
-      compute_in(Precision::kFp4);
-    } else if (key == "mxfp4") {
-      four_bits(kMxfp4Bits);
-    } else if (key == "int4" || key == "int4-gptq" || key == "int4-awq" || key == "int4-bnb?") {
-      four_bits(routed ? kInt4BlockBits : kInt4GroupBits);
-    } else if (key == "q8-0") {
-      all_linear(kQ8Bits);
-      out_.format.head_bits = kQ8Bits;
-    } else if (key != "bf16" && key != "fp16" && key != "bf16/fp16") {
-      fail("weights in \"" + row_["precision"] + "\"");
-    }
-    const std::string cache = name_key(row_["kv_precision"]);
-    out_.format.cache_bits = cache.starts_with("fp8") ? kByteBits : kHalfBits;
+    const auto told = told_format(format_name(key.substr(0, key.find("-("))), out_.model, device);
+    if (!told) return fail("weights in \"" + row_["precision"] + "\"");
+    const ServeFormat stored = stored_format(out_.model, device);
+    // A scale more or less is the same width.
+    const bool same = std::floor(stored.expert_bits) == std::floor(told->expert_bits);
+    out_.format = !out_.model.quantization.method.empty() && same ? stored : *told;
+    out_.format.products = told->products;
+    if (name_key(row_["kv_precision"]).starts_with("fp8")) out_.format.cache_bits = kByteBits;
   }
 
   void take_measured() {

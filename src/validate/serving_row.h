@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "estimate/serve_time.h"
+#include "catalog/serving.h"
 #include "import/catalog.h"
 #include "import/csv_table.h"
 

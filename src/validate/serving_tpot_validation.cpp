@@ -1,6 +1,9 @@
 #include "validate/serving_tpot_validation.h"
 
+#include <algorithm>
+
 #include "catalog/parameters.h"
+#include "estimate/serve_time.h"
 #include "import/cluster_build.h"
 #include "validate/serving_row.h"
 
@@ -18,6 +21,22 @@ const char* class_of(const ServingRow& row) {
   return state_parameters(row.model) < kSmallParameters ? "small" : "dense";
 }
 
+RunProfile profile_of(const ServingRow& row) {
+  RunProfile profile;
+  profile.model = row.model.name;
+  profile.framework = row.engine->name;
+  profile.device = row.device->name;
+  profile.architecture = row.device->architecture;
+  profile.precision = name(row.format.products);
+  profile.experts = std::any_of(row.model.layers.begin(), row.model.layers.end(),
+                                [](const Layer& l) { return std::holds_alternative<MoeMlp>(l.mlp); });
+  profile.parameters = state_parameters(row.model);
+  profile.gpus = static_cast<double>(row.split.gpus());
+  profile.tokens_per_gpu =
+      static_cast<double>(row.load.batch) * (row.load.input + row.load.output / 2) / profile.gpus;
+  return profile;
+}
+
 /// Without the row's own id.
 std::string source_of(const CsvRow& row) { return row["source"].substr(0, row["source"].find(" id=")); }
 
@@ -26,7 +45,7 @@ Result<double> predicted(const ServingRow& row, const Catalog& catalog) {
   if (!cluster) return cluster.error();
   const auto& launch = catalog.collectives.launchers[static_cast<std::size_t>(Launcher::kDeviceKernel)];
   const ServeShape shape(row.model, row.split, row.format);
-  return token_time<double>(*cluster, shape, *row.engine, launch, row.load).token().raw();
+  return token_time<double>(*cluster, shape, *row.engine, launch, {row.load, {}, 0}).token().raw();
 }
 
 }  // namespace
@@ -52,6 +71,7 @@ Validation validate_serving_tpot(const CsvTable& table, const Catalog& catalog) 
     out.predicted = *time;
     out.assumed = read->assumed;
     out.citation = read->citation;
+    out.profile = profile_of(*read);
     validation.rows.push_back(out);
   }
   return validation;

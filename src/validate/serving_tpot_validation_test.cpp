@@ -62,7 +62,7 @@ TEST(ServingRow, KnowsModelsByTheirCheckpoints) {
 
 TEST(ServingRow, FourBitsOfAMixtureAreItsExperts) {
   const ServingRow on_hopper = row_of("openai/gpt-oss-120b,fp4,,h100_sxm,2,2,1,1,1,4,10,10,vllm,1" + kEnd);
-  EXPECT_EQ(on_hopper.format.expert_bits, 4.5);
+  EXPECT_EQ(on_hopper.format.expert_bits, 4.25);  // as the checkpoint has them
   EXPECT_EQ(on_hopper.format.attention_bits, 16);
   EXPECT_EQ(on_hopper.format.products, Precision::kBf16);
   EXPECT_EQ(row_of("Qwen/Qwen3-32B,fp4,,b200_sxm,2,2,1,1,1,4,10,10,vllm,1" + kEnd).format.attention_bits,
