@@ -222,6 +222,14 @@ double sequences_at_once(const ServeSplit& split, const ServeLoad& load) {
   return std::max(1.0, d(load.batch) / d(split.data * split.pipeline));
 }
 
+CollectiveCost<double> one_shot_all_reduce(const Cluster& cluster, const ServeSplit& split,
+                                     const AllReduces<>& reduces) {
+  const auto links = cluster_links<double>(cluster);
+  const Link<double>& link = links[reduces.tier];
+  return {link.latency, call<OneShotBandwidth>(OneShotBandwidth::In<double>{
+                            reduces.message, ratio(d(split.tensor)), link.bandwidth})};
+}
+
 template <class N>
 TokenTime<N> token_time(const Cluster& cluster, const ServeShape& shape, const ServingTime& engine,
                         const Sourced<Seconds<>>& launch, const ServeWork& work) {

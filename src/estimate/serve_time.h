@@ -79,6 +79,10 @@ template <class N>
 TokenTime<N> token_time(const Cluster& cluster, const ServeShape& shape, const ServingTime& engine,
                         const Sourced<Seconds<>>& launch, const ServeWork& work);
 
+/// The same all-reduce by a kernel that reads every peer at once: one step of the tier's latency.
+CollectiveCost<double> one_shot_all_reduce(const Cluster& cluster, const ServeSplit& split,
+                                     const AllReduces<>& reduces);
+
 /// Requests of a micro-batch of one group of attention: a stage works on one at a time.
 double sequences_at_once(const ServeSplit& split, const ServeLoad& load);
 

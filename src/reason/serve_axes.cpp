@@ -62,6 +62,7 @@ Sentence tensor_said(const ServeQuestion& q, const ServePlan& p) {
     << ", " << stated("once", reduces.one.total()) << " each, take " << stated("felt", reduces_of(p)) << ", "
     << stated_share("of_token", reduces_of(p) / p.cost.tpot) << " of it";
   if (q.tpot_limit) {
+    s << " and " << stated_share("of_limit", reduces_of(p) / *q.tpot_limit) << " of the limit";
     s << "; the bandwidth they need is that at which the limit of " << stated("limit", *q.tpot_limit)
       << " is just kept";
   } else {

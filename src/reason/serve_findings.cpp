@@ -168,9 +168,17 @@ void add_generic_unknowns(const ServeQuestion& q, const ServePlan& p, std::vecto
        "how far these times are from measured ones: one share of the peaks for kernels of any size",
        "no error band is claimed without an engine"});
   if (p.plan.tp > 1) {
+    const CollectiveCost<double> one_shot = one_shot_all_reduce(q.question.cluster, p.split, t.all_reduces);
+    const Seconds<> all = t.all_reduces.count * one_shot.total();
+    Sentence kernels;
+    kernels << stated("latency", t.all_reduces.latency())
+            << " of the token; a kernel that reads every peer in one step would take "
+            << stated("one_shot", one_shot.total()) << " in place of "
+            << stated("once", t.all_reduces.one.total()) << ", and the token "
+            << stated("token", p.cost.tpot - t.all_reduces.total() + all);
     found.push_back({"small_message_latency",
                      "what one step of a small all-reduce takes; kernels made for it skip the ring",
-                     format(t.all_reduces.latency()) + " of the token"});
+                     kernels.words(), kernels.figures()});
   }
   const bool room = q.tpot_limit && p.meets;
   found.push_back({"kernel_launch", "the host's launches and the gaps between kernels are not counted",

@@ -72,7 +72,7 @@ TEST(ServingKv, PublishedStartUpsAreAsNearAsTheyWere) {
   }
   EXPECT_EQ(near["stated"], std::pair(11, 10));
   EXPECT_GE(near["derived"].second * 10, near["derived"].first * 9);
-  EXPECT_GE(near["weights"].second, 5);
+  EXPECT_GE(near["weights"].second, 8);
 }
 
 }  // namespace

@@ -225,8 +225,11 @@ class Reading {
     const auto told = told_format(format_name(key.substr(0, key.find("-("))), out_.model, device);
     if (!told) return fail("weights in \"" + row_["precision"] + "\"");
     const ServeFormat stored = stored_format(out_.model, device);
-    // A scale more or less is the same width.
-    const bool same = std::floor(stored.expert_bits) == std::floor(told->expert_bits);
+    // A scale more or less is the same width, as are a few modules that are not converted.
+    const bool routed = std::any_of(out_.model.layers.begin(), out_.model.layers.end(),
+                                    [](const Layer& l) { return std::holds_alternative<MoeMlp>(l.mlp); });
+    const double ours = routed ? stored.expert_bits : stored.mlp_bits;
+    const bool same = std::floor(ours) == std::floor(routed ? told->expert_bits : told->mlp_bits);
     out_.format = !out_.model.quantization.method.empty() && same ? stored : *told;
     out_.format.products = told->products;
     if (name_key(row_["kv_precision"]).starts_with("fp8")) out_.format.cache_bits = kByteBits;
