@@ -224,7 +224,10 @@ Json serve_plan_json(const ServeAnswer& a, const ServePlan& p) {
       {"requests_per_s", p.requests > per_s(0) ? Json(p.requests.raw()) : Json(nullptr)},
       {"message_bytes", c.time.all_reduces.message.raw()},
       {"all_reduces", static_cast<std::int64_t>(c.time.all_reduces.count.raw())},
+      {"all_reduce_s", c.time.all_reduces.one.total().raw()},
       {"all_reduces_s", c.time.all_reduces.total().raw()},
+      {"prefill_message_bytes", c.time.prompt_all_reduces.message.raw()},
+      {"prefill_all_reduce_s", c.time.prompt_all_reduces.one.total().raw()},
       {"prefill_all_reduces_s", c.time.prompt_all_reduces.total().raw()}};
   json["prefill_pool"] = prefill_pool_json(p);
   json["prefill_breakdown"] = terms_json(first_token_terms(p));
