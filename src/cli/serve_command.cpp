@@ -2,21 +2,24 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/output_file.h"
+#include "cli/serve_launches.h"
 
 namespace shardplan::cli {
 namespace {
 
 struct Typed {
   ServeSpec spec;
-  bool explain = false;
+  bool explain = false, launch = false;
   std::optional<std::string> report;  // a file
   std::optional<std::string> front;   // a file
 };
 
 constexpr const char* kFront = "--pareto";
+constexpr const char* kExport = "--export";
 
 int run(const Typed& typed, const Output& output) {
   if (typed.report) {
@@ -29,6 +32,9 @@ int run(const Typed& typed, const Output& output) {
   }
   const Result<ServeQuestion> question = build_serve_question(typed.spec, catalog());
   if (!question) return output.error(question.error());
+  if (typed.launch && question->memory.rule == PoolRule::kReserve)
+    return output.error({"conflict", "there is no launch command without an engine", kExport,
+                         "--engine vllm, sglang or trtllm", ""});
   if (const auto broken = why_no_split(*question)) return output.error(*broken);
   const ServeAnswer answer = serve_answer(*question, catalog().serving_evidence);
   std::string text = serve_text(answer);
@@ -37,6 +43,12 @@ int run(const Typed& typed, const Output& output) {
     const TraceRoots roots = serve_roots(answer, traced_cost(answer));
     text += "\n" + explain_text(roots);
     json["explanation"] = explain_json(roots);
+  }
+  if (typed.launch) {
+    const std::string model = typed.spec.model.value_or(typed.spec.preset.value_or("MODEL"));
+    const std::vector<ServeLaunch> launches = serve_launches(answer, model);
+    text += launches_text(answer, launches);
+    json["launches"] = launches_json(answer, launches);
   }
   if (typed.front) {
     const bool picture = extension(*typed.front) == ".svg";
@@ -64,6 +76,7 @@ void add_serve_command(CLI::App& app, Program& program) {
     command->add_option(flag.flag, typed->spec.*flag.text, flag.help)->type_name("");
   }
   command->add_flag("--explain", typed->explain, "every formula that was used, with the numbers in");
+  command->add_flag(kExport, typed->launch, "the engine's command that starts what the answer shows");
   command
       ->add_option(kFront, typed->front,
                    "the front between tokens of a GPU and of a user to FILE.csv or FILE.svg")

@@ -20,20 +20,16 @@ struct Word {
   double factor;
   const char* unit;
 };
-constexpr std::array<Word, 15> kWords{{{"%", 0.01, "ratio"},
-                                       {"percent", 0.01, "ratio"},
-                                       {"x", 1, "ratio"},
-                                       {"times", 1, "ratio"},
-                                       {"GPU", 1, "GPUs"},
-                                       {"GPUs", 1, "GPUs"},
-                                       {"token", 1, "tokens"},
-                                       {"tokens", 1, "tokens"},
-                                       {"Mtokens", 1e6, "tokens"},
-                                       {"tok", 1, "tokens"},
-                                       {"Mtok", 1e6, "tokens"},
-                                       {"parameters", 1, "parameters"},
-                                       {"steps", 1, "steps"},
-                                       {"seconds", 1, "s"},
+constexpr std::array<Word, 21> kWords{{{"%", 0.01, "ratio"},        {"percent", 0.01, "ratio"},
+                                       {"x", 1, "ratio"},           {"times", 1, "ratio"},
+                                       {"GPU", 1, "GPUs"},          {"GPUs", 1, "GPUs"},
+                                       {"token", 1, "tokens"},      {"tokens", 1, "tokens"},
+                                       {"Mtokens", 1e6, "tokens"},  {"tok", 1, "tokens"},
+                                       {"Mtok", 1e6, "tokens"},     {"parameters", 1, "parameters"},
+                                       {"steps", 1, "steps"},       {"all-reduces", 1, "all-reduces"},
+                                       {"replicas", 1, "replicas"}, {"sequences", 1, "sequences"},
+                                       {"layers", 1, "layers"},     {"micro-batches", 1, "micro-batches"},
+                                       {"stages", 1, "stages"},     {"seconds", 1, "s"},
                                        {"bytes", 1, "bytes"}}};
 
 std::optional<CitedQuantity> quantity(const std::string& number, const std::string& unit) {
@@ -79,6 +75,9 @@ std::string take_unit(std::string_view text, std::size_t& at) {
   while (from < text.size() && (text[from] == ' ' || text[from] == '-')) ++from;
   std::size_t to = from;
   while (to < text.size() && is_unit_char(text[to])) ++to;
+  // "all-reduces", "micro-batches": a hyphen between letters is part of a noun.
+  for (const std::string_view noun : {"all-reduces", "micro-batches"})
+    if (text.substr(from).starts_with(noun)) to = from + noun.size();
   std::string unit(text.substr(from, to - from));
   while (!unit.empty() && unit.back() == '/') unit.pop_back();
   if (!unit.empty()) at = to;

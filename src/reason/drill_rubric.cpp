@@ -57,6 +57,30 @@ void add_stated(const std::vector<StatedFigure>& stated, std::vector<Figure>& va
   for (const StatedFigure& f : stated) {
     const bool plain = f.unit.empty() || f.unit == "share";
     values.push_back({f.id, f.value, plain ? "ratio" : f.unit, ""});
+    // A sentence's own nouns.
+    if (f.id == "all_reduces") values.push_back({f.id, f.value, "all-reduces", ""});
+    if (f.id == "batch") values.push_back({f.id, f.value, "sequences", ""});
+  }
+}
+
+/// What of a plan and its scenario can be counted.
+void add_counts(const DrillSolution& s, std::vector<Figure>& values) {
+  const auto add = [&](const char* noun, double count) { values.push_back({noun, count, noun, ""}); };
+  if (s.plan) {
+    add("replicas", s.plan->dp);
+    add("stages", s.plan->pp);
+    add("micro-batches", s.plan->grad_accumulation);
+    add("sequences", s.plan->micro_batch);
+    add("sequences", static_cast<double>(s.plan->sequences()));
+  }
+  // What the scenario tells of its model and its load.
+  for (const DrillCommand* command : {&s.asked, &s.binds}) {
+    for (const auto& [flag, value] : command->flags) {
+      const auto number = parse_number(value);
+      if (!number) continue;
+      if (flag == "--layers") add("layers", *number);
+      if (flag == "--batch" || flag == "--global-batch" || flag == "--micro-batch") add("sequences", *number);
+    }
   }
 }
 
@@ -72,6 +96,7 @@ std::vector<Figure> binding_values(const DrillSolution& s) {
 std::vector<Figure> constraint_values(const DrillSolution& s) {
   std::vector<Figure> values = binding_values(s);
   values.insert(values.end(), s.given.begin(), s.given.end());
+  add_counts(s, values);
   return values;
 }
 
@@ -101,6 +126,14 @@ bool is_graded(const CitedQuantity& cited) {
   return std::find(kUnits.begin(), kUnits.end(), cited.unit) != kUnits.end();
 }
 
+/// Counts of things are right to the last one, where the worked answer counts such things.
+bool is_counted(const CitedQuantity& cited, const std::vector<Figure>& known) {
+  static constexpr std::array<const char*, 6> kNouns{"all-reduces", "replicas",      "sequences",
+                                                     "layers",      "micro-batches", "stages"};
+  return std::find(kNouns.begin(), kNouns.end(), cited.unit) != kNouns.end() &&
+         std::any_of(known.begin(), known.end(), [&](const Figure& f) { return f.unit == cited.unit; });
+}
+
 /// So many GPUs can be a group of them.
 bool is_group(const CitedQuantity& cited, const DrillSolution& s) {
   const double gpus = static_cast<double>(s.gpus);
@@ -111,7 +144,8 @@ bool is_group(const CitedQuantity& cited, const DrillSolution& s) {
 std::optional<std::string> wrong_number(const std::string& told, const std::vector<Figure>& known,
                                         const DrillSolution& solution) {
   for (const CitedQuantity& cited : cited_quantities(told)) {
-    if (!is_graded(cited) || is_group(cited, solution) || find_near(cited, known) != nullptr) continue;
+    if (!is_graded(cited) && !is_counted(cited, known)) continue;
+    if (is_group(cited, solution) || find_near(cited, known) != nullptr) continue;
     // The nearest one of its unit is what it was to be.
     const Figure* nearest = nullptr;
     const auto away = [&](const Figure& f) { return std::fabs(std::log(f.value / cited.value)); };
@@ -180,12 +214,27 @@ Mark grade_axes(const DrillAnswer::Scenario& told, const DrillSolution& solution
                                  : "each of " + std::to_string(used.size()) + " axes cites a number"};
 }
 
-Mark grade_failure_mode(const DrillAnswer::Scenario& told) {
+/// What may be told of a risk: all that the worked answer has of its axes, its risks and its thresholds.
+std::vector<Figure> risk_values(const DrillSolution& s) {
+  std::vector<Figure> values = constraint_values(s);
+  for (const AxisFinding& x : s.findings.axes) add_stated(x.figures, values);
+  for (const UnusedAxis& x : s.findings.not_used) add_stated(x.figures, values);
+  for (const FailureMode& f : s.findings.failure_modes) add_stated(f.figures, values);
+  for (const Threshold& t : s.findings.thresholds) {
+    for (const double value : {t.current, t.threshold}) values.push_back({t.parameter, value, t.unit, ""});
+  }
+  return values;
+}
+
+Mark grade_failure_mode(const DrillAnswer::Scenario& told, const DrillSolution& solution) {
   if (words(told.failure_mode.statement) < kWordsMin) return {false, "no accepted failure mode is stated"};
   if (words(told.failure_mode.symptom) < kWordsMin)
     return {false, "the failure mode has no symptom to watch for"};
   if (told.failure_mode.symptom == told.failure_mode.statement) {
     return {false, "the symptom repeats the statement: say what would be seen"};
+  }
+  for (const std::string& text : {told.failure_mode.statement, told.failure_mode.symptom}) {
+    if (const auto wrong = wrong_number(text, risk_values(solution), solution)) return {false, *wrong};
   }
   return {true, "stated, with its symptom"};
 }
@@ -259,7 +308,7 @@ DrillGrade grade_drill(const Drill& drill, const DrillAnswer& answer, const Dril
     const DrillSolution solution = solve_scenario(scenario, reader);
     add("constraint", grade_constraint(*told, solution));
     add("axes", grade_axes(*told, solution));
-    add("failure_mode", grade_failure_mode(*told));
+    add("failure_mode", grade_failure_mode(*told, solution));
     add("unknowns", grade_unknowns(*told));
     add("product", grade_product(*told, scenario, solution, reader));
   }

@@ -225,7 +225,9 @@ void add_engine_unknowns(const ServeQuestion& q, const ServeAnswer& a, std::vect
                      left.words(), left.figures(), label(q.memory.graphs.source)});
   if (q.output > 0) {
     Sentence waits;
-    waits << stated("queue", p.cost.queue) << " of the " << stated("ttft", p.ttft)
+    const PrefillPool* pool = p.prefill ? &*p.prefill : nullptr;
+    const Seconds<> queue = pool ? p.ttft - pool->cost.time.prompt() - pool->cost.transfer : p.cost.queue;
+    waits << stated("queue", queue) << " of the " << stated("ttft", p.ttft)
           << " to the first token, were prompts to come at random; bursts wait longer";
     found.push_back({"arrivals", "how requests come: queues follow from it", waits.words(), waits.figures()});
   }

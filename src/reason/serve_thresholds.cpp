@@ -126,7 +126,7 @@ std::optional<Threshold> tensor_threshold(const ServeQuestion& q, const ServeSea
   std::vector<ServePlan> plans;
   for (const ServeSplit& split : SplitRules(any).all()) {
     if (split.pipeline != shown.split.pipeline || split.data != shown.split.data) continue;
-    plans.push_back(serve_plan(any, split, shown.batch));
+    plans.push_back(serve_plan(any, split, shown.batch, shown.prefill.has_value()));
   }
   for (const ServePlan& p : plans) {
     if (last != nullptr && p.split.tensor == 2 * last->split.tensor &&
@@ -179,9 +179,10 @@ std::vector<Searched> searched_of(const ServeQuestion& q) {
   return found;
 }
 
-bool same_choice(const ServePlan& a, const ServePlan& b) {
-  return a.good() == b.good() && a.split == b.split && a.gpus() == b.gpus() &&
-         a.prefill.has_value() == b.prefill.has_value();
+/// How many GPUs there are of a pair that fills the cluster is no choice; the fewest that carry a rate are.
+bool same_choice(const ServeQuestion& q, const ServePlan& a, const ServePlan& b) {
+  return a.good() == b.good() && a.split == b.split && a.prefill.has_value() == b.prefill.has_value() &&
+         (q.goal != ServeGoal::kGpus || a.gpus() == b.gpus());
 }
 
 std::string choice_words(const ServePlan& p) {
@@ -207,7 +208,7 @@ std::optional<Threshold> searched_threshold(const ServeQuestion& q, const ServeS
     s.set(other, value);
     return search_best(other);
   };
-  const auto differs = [&](double value) { return !same_choice(at(value), search.best()); };
+  const auto differs = [&](double value) { return !same_choice(q, at(value), search.best()); };
   double up = s.now, down = s.now;
   for (double factor = kStep; factor <= kFarthest; factor *= kStep) {
     for (const bool rising : {true, false}) {

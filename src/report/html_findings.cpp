@@ -154,6 +154,11 @@ Section threshold_section(const std::vector<Threshold>& thresholds,
                breakable(t.then)});
   }
   Markup others;
+  if (!thresholds.empty()) {
+    others += paragraph(
+        "Each value was found by halving, with a search at every step, and confirmed by a search at it and one just "
+        "before it; the flag of that input asks again.");
+  }
   for (const NotSought& n : not_sought) others += paragraph(n.parameter + " is not sought: " + n.reason);
   return {"What would change the answer", "thresholds", table.markup() + others};
 }
@@ -180,7 +185,10 @@ Section sensitivity_section(const std::vector<Sensitivity>& rows, Seconds<> step
                format(s.step_low), format(s.step_high), s.range});
   }
   return {what == "step" ? "What the step is sensitive to" : "What a token is sensitive to", "sensitivity",
-          table.markup()};
+          table.markup() + (rows.empty()
+                                ? Markup{}
+                                : paragraph("Each time is that of the same plan, worked out again with the "
+                                            "one input at that end."))};
 }
 
 Section unknown_section(const std::vector<Unknown>& unknowns, const std::vector<NearRun>& nearest) {

@@ -161,9 +161,10 @@ TokensPerSecond<> ServePlan::tokens() const {
   return cost.throughput * d(replicas);
 }
 
-ServePlan serve_plan(const ServeQuestion& q, const ServeSplit& split, std::int64_t batch) {
+ServePlan serve_plan(const ServeQuestion& q, const ServeSplit& split, std::int64_t batch,
+                     bool prompts_elsewhere) {
   const Split one(q, split);
-  return plan_at(q, split, all_replicas(q, split), batch, one.cost(batch));
+  return plan_at(q, split, all_replicas(q, split), batch, one.cost(batch, prompts_elsewhere));
 }
 
 ServePlan best_of_split(const ServeQuestion& q, const ServeSplit& split) {

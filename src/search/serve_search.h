@@ -57,7 +57,8 @@ ServeSearch search_serving(const ServeQuestion& question);
 ServePlan search_best(const ServeQuestion& question);
 
 /// One split at one batch, replicas as the cluster has them.
-ServePlan serve_plan(const ServeQuestion& question, const ServeSplit& split, std::int64_t batch);
+ServePlan serve_plan(const ServeQuestion& question, const ServeSplit& split, std::int64_t batch,
+                     bool prompts_elsewhere = false);
 /// The same at the batch that the question's goal and limits choose.
 ServePlan best_of_split(const ServeQuestion& question, const ServeSplit& split);
 /// One split whose prompts others compute, at the largest batch that keeps the limit on a token.
