@@ -73,6 +73,7 @@ struct ServeQuestion {
   ServeFormat format;
   double input = 1, output = 0;  // mean tokens of a prompt and of an answer
   Drafts drafts;
+  bool graphs = true;  // steps are captured
   PromptPlace place = PromptPlace::kTogether;
   std::optional<std::int64_t> tensor, pipeline, data;
   std::optional<std::int64_t> batch;  // requests at once of one replica; searched where it is not told

@@ -54,6 +54,7 @@ struct ServingTime {
   ServingLaw law;    // this engine's: the common one times its factors
   PromptOrder order = PromptOrder::kBeside;
   Source order_source;
+  Sourced<Seconds<>> eager{};  // more of an all-reduce whose step is not captured
 };
 
 }  // namespace shardplan

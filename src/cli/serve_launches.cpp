@@ -42,6 +42,7 @@ ServeLaunch launch_of(const ServeAnswer& a, const std::string& model, const Serv
   if (q.format.cache_bits == kByteBits) launch.cache = "fp8";
   launch.gpus_per_node = q.question.cluster.tiers.front().size;
   launch.draft_tokens = q.drafts.tokens;
+  launch.eager = !q.graphs;
   return launch;
 }
 

@@ -16,7 +16,7 @@ ServeWork work_of(const ServeQuestion& q, const ServeShape& shape, const ServeRu
   work.load = {run.batch, q.input, q.output, false, run.prompts_elsewhere};
   work.drafts = q.drafts;
   const double sequences = sequences_at_once(shape.split, work.load);
-  const double padded = captured_batch(q.memory, sequences);
+  const double padded = q.graphs ? captured_batch(q.memory, sequences) : sequences;
   if (padded != sequences) work.padded = padded;
   return work;
 }

@@ -71,6 +71,7 @@ constexpr std::array kOwn{
               "what the engine may fill: 0.9, by the engine's own rule"},
     ServeFlag{"--max-requests", &Spec::max_requests, "that the engine lets run at once"},
     ServeFlag{"--max-prompt-tokens", &Spec::max_prompt_tokens, "of prompts that a step computes at most"},
+    ServeFlag{"--graphs", &Spec::graphs, "steps are captured as graphs: on or off"},
     ServeFlag{"--draft-tokens", &Spec::draft_tokens, "tokens guessed ahead and verified in one step"},
     ServeFlag{"--accepted", &Spec::accepted, "tokens that such a step makes on average, 1 to guesses + 1"}};
 
@@ -186,6 +187,17 @@ void read_engine_limits(Reader& r) {
     r.q.limits.requests = {ratio(static_cast<double>(*v)), told};
   if (const auto v = r.whole("--max-prompt-tokens", r.spec.max_prompt_tokens, 1, kContextMax))
     r.q.limits.prompt_tokens = {ratio(static_cast<double>(*v)), told};
+}
+
+void read_graphs(Reader& r) {
+  if (!r.spec.graphs) return;
+  const Result<bool> on = read_switch("--graphs", *r.spec.graphs);
+  if (!on) return r.fail(on.error());
+  if (r.q.memory.rule == PoolRule::kReserve)
+    return r.fail({"conflict", "--graphs is of an engine, and none is told", "--graphs",
+                   "--engine vllm, sglang or trtllm", ""});
+  r.q.graphs = *on;
+  if (!*on) r.q.launch = r.q.time.eager;
 }
 
 void read_formats(Reader& r) {
@@ -358,8 +370,8 @@ Result<ServeQuestion> build_serve_question(const ServeSpec& spec, const Catalog&
   if (!cluster) return cluster.error();
   q.cluster = std::move(cluster).value();
   Reader r{spec, catalog, serve};
-  for (const auto read : {read_engine, read_engine_limits, read_lengths, read_formats, read_limits, read_goal,
-                          read_drafts, read_split}) {
+  for (const auto read : {read_engine, read_engine_limits, read_graphs, read_lengths, read_formats,
+                          read_limits, read_goal, read_drafts, read_split}) {
     read(r);
     if (r.error) return *r.error;
   }

@@ -20,7 +20,8 @@ namespace shardplan {
 struct ServeSpec : QuestionSpec {
   ServeSpec() { purpose = Purpose::kServe; }
   Flag batch, input, output, engine, kv_precision, tpot_ms, ttft_ms, percentile, rate, objective, mode;
-  Flag dp_attention, memory_share, max_requests, max_prompt_tokens, draft_tokens, accepted;
+  Flag dp_attention, memory_share, max_requests, max_prompt_tokens, draft_tokens, accepted,
+      graphs;
 };
 
 struct ServeFlag {

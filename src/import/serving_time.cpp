@@ -37,7 +37,7 @@ ServingTime read_engine(const JsonNode& node, const Sources& sources, const Serv
 }  // namespace
 
 std::vector<ServingTime> read_serving_times(const JsonNode& root, const Sources& sources) {
-  root.allow_only({"all", "engines"});
+  root.allow_only({"all", "eager_s", "engines"});
   ServingLaw all;
   const JsonNode common = root.at("all");
   std::vector<const char*> keys;
@@ -45,7 +45,11 @@ std::vector<ServingTime> read_serving_times(const JsonNode& root, const Sources&
   common.allow_only(keys);
   visit_serving_law(all, [&](const char* key, auto& field) { take(common, sources, key, field); });
   std::vector<ServingTime> engines;
-  for (const JsonNode& node : root.at("engines").items()) engines.push_back(read_engine(node, sources, all));
+  const auto eager = read_positive<Seconds<>>(root.at("eager_s"), sources);
+  for (const JsonNode& node : root.at("engines").items()) {
+    engines.push_back(read_engine(node, sources, all));
+    engines.back().eager = eager;
+  }
   return engines;
 }
 

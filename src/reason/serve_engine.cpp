@@ -9,6 +9,9 @@
 namespace shardplan {
 namespace {
 
+// Of a request's cache what rounding may add.
+constexpr double kAlike = 1e-9;
+
 std::string count(double n) { return format_count(n); }
 
 std::string two_decimals(double value) {
@@ -44,7 +47,11 @@ std::vector<std::string> sentences_of(const ServeQuestion& q, const Room& r) {
   const std::string context = count(static_cast<double>(q.context()));
   if (q.memory.name == "vllm" || q.memory.name == "vllm-tpu") {
     const double at_once = std::max(0.0, (r.room.pool / r.memory.request).raw());
-    return {"GPU KV cache size: " + count(tokens) + " tokens",
+    // Where layers keep unlike amounts of a request, vLLM derives its tokens from the requests.
+    const bool alike =
+        std::fabs((r.memory.token * static_cast<double>(q.context()) / r.memory.request).raw() - 1) < kAlike;
+    const double said = alike ? tokens : std::floor(at_once * static_cast<double>(q.context()));
+    return {"GPU KV cache size: " + count(said) + " tokens",
             "Maximum concurrency for " + context + " tokens per request: " + two_decimals(at_once) + "x"};
   }
   if (q.memory.name == "sglang") return {"max_total_num_tokens=" + std::to_string(std::llround(tokens))};

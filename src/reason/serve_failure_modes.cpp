@@ -127,7 +127,7 @@ Arrival small_messages_arrive(const Case& c) {
 
 // Steps of more sequences than the largest captured one are launched kernel by kernel.
 double largest_captured(const Case& c) {
-  return c.q.memory.captured.empty() ? 0 : d(c.q.memory.captured.back());
+  return c.q.memory.captured.empty() || !c.q.graphs ? 0 : d(c.q.memory.captured.back());
 }
 double sequences(const Case& c) { return sequences_at_once(c.p.split, {.batch = c.p.batch}); }
 bool not_captured(const Case& c) { return largest_captured(c) > 0 && sequences(c) > largest_captured(c); }

@@ -239,6 +239,13 @@ void add_engine_unknowns(const ServeQuestion& q, const ServeAnswer& a, std::vect
                      "which experts tokens go to: skewed routing reads fewer and waits for the busiest",
                      hit.words(), hit.figures()});
   }
+  if (!q.graphs) {
+    Sentence eager;
+    eager << stated("eager", q.time.eager.value)
+          << " of each all-reduce are counted; the other kernels of a layer are taken as captured";
+    found.push_back({"eager_kernels", "what launching every kernel by itself takes: it depends on the host",
+                     eager.words(), eager.figures(), label(q.time.eager.source)});
+  }
   if (q.drafts.tokens > 0) {
     Sentence drafts;
     drafts << stated_number("accepted", q.drafts.accepted) << " tokens a step, as told";

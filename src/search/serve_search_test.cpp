@@ -150,6 +150,16 @@ TEST(ServeSearch, AStricterPercentileIsNeverFaster) {
   }
 }
 
+TEST(ServeSearch, StepsThatAreNotCapturedTakeLonger) {
+  const FlagList base{{"--preset", "llama3-70b"}, {"--gpus", "8"}, {"--batch", "4"}};
+  FlagList eager = base;
+  eager.emplace_back("--graphs", "off");
+  const auto tpot = [](const FlagList& flags) {
+    return serve_plan(question_of(flags), {8, 1, 1}, 4).cost.tpot.raw();
+  };
+  EXPECT_GT(tpot(eager), tpot(base) + 160 * 10e-6);
+}
+
 TEST(ServeSearch, GuessesThatHoldMakeTokensFasterAndThoseThatDoNotSlower) {
   const auto tpot = [](FlagList more) {
     more.insert(more.begin(), {{"--preset", "llama3-70b"}, {"--gpus", "8"}, {"--batch", "1"}});
