@@ -212,6 +212,7 @@ std::optional<ServeFormat> told_format(std::string_view name, const Model& model
 
 std::vector<std::string> serve_format_names() {
   std::vector<std::string> names;
+  names.reserve(kKnown.size());
   for (const Known& k : kKnown) names.emplace_back(k.name);
   return names;
 }

@@ -361,7 +361,7 @@ struct LatePromptQueue {
       "share of the time that prompts take", "time of a prompt", "share of the requests that wait longer"};
   template <class N>
   static Seconds<N> eval(const In<N>& in) {
-    const Ratio<N> one(N(1.0)), two(N(2.0)), ln2(N(decode::kLn2)), none(N(0.0));
+    const Ratio<N> one{N(1.0)}, two{N(2.0)}, ln2{N(decode::kLn2)}, none{N(0.0)};
     const Ratio<N> means = max(none, ln2 * log2(in.busy / in.beyond));
     // A share u waits at all, and those wait 1 / (2 (1 - u)) prompts on average.
     return means / (two * (one - in.busy)) * in.prompt;

@@ -26,7 +26,7 @@ ServeWork work_of(const ServeQuestion& q, const ServeShape& shape, const ServeRu
 template <class N>
 Seconds<N> wait_of(const ServeQuestion& q, const Ratio<N>& busy, const Seconds<N>& prompt, double before) {
   if (!(value_of(busy) > 0) || !(before > 0)) return {};
-  const Seconds<N> most = leaf<N>("prompts that can be before it", before, "batch") * prompt;
+  Seconds<N> most = leaf<N>("prompts that can be before it", before, "batch") * prompt;
   if (value_of(busy) >= 1) return most;
   if (!q.percentile) return min(most, call<PromptQueue>(PromptQueue::In<N>{busy, prompt}));
   return min(most, call<LatePromptQueue>(LatePromptQueue::In<N>{

@@ -87,7 +87,7 @@ void add_weights(const ServeLaunch& l, Parts& parts) {
 
 void add_notes(const ServeLaunch& l, Parts& parts) {
   if (l.draft_tokens > 0)
-    parts.notes.push_back("The draft tokens come from the model's own layers for multi-token prediction.");
+    parts.notes.emplace_back("The draft tokens come from the model's own layers for multi-token prediction.");
   if (l.role != ServeRole::kBoth) {
     const bool prefill = l.role == ServeRole::kPrefill;
     parts.notes.push_back(
@@ -129,7 +129,7 @@ Parts vllm_parts(const ServeLaunch& l) {
   }
   if (nodes(l) > 1) {
     note_nodes(l, parts);
-    parts.notes.push_back("On all nodes but the first, add --headless: only the first answers requests.");
+    parts.notes.emplace_back("On all nodes but the first, add --headless: only the first answers requests.");
     parts.add("--nnodes", std::to_string(nodes(l)));
     parts.add("--node-rank", "\"$NODE_RANK\"");
     parts.add("--master-addr", "\"$HEAD_ADDR\"");

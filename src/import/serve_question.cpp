@@ -146,8 +146,8 @@ void read_engine(Reader& r) {
   std::string name =
       r.spec.engine ? name_key(*r.spec.engine) : (cluster.collectives ? "vllm" : kGenericEngine);
   if (!r.spec.engine) {
-    r.assumed().push_back(name == kGenericEngine ? "no engine: kernels and links as the cluster has them"
-                                                 : "engine vllm");
+    r.assumed().emplace_back(name == kGenericEngine ? "no engine: kernels and links as the cluster has them"
+                                                    : "engine vllm");
   }
   if (name == kGenericEngine) {
     r.q.time = ideal_engine(cluster.device);

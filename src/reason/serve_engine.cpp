@@ -20,16 +20,6 @@ std::string two_decimals(double value) {
   return text.substr(0, text.find('.') + 3);
 }
 
-/// Whether one request of the longest context has room under a question.
-bool starts(const ServeQuestion& q, const ServePlan& plan) {
-  ServeQuestion longest = q;
-  longest.input = std::max(1.0, static_cast<double>(q.context()) - q.output);
-  const ServeShape shape(q.question.model, plan.split, q.format);
-  const auto memory = serve_memory<double>(shape, static_cast<double>(q.context()));
-  const auto room = serve_room<double>(q.question.cluster, q.memory, q.limits, shape, memory);
-  return room.pool >= memory.request;
-}
-
 struct Room {
   ServeMemory<> memory;
   ServeRoom<> room;
@@ -40,6 +30,12 @@ Room room_of(const ServeQuestion& q, const ServePlan& plan) {
   r.memory = serve_memory<double>(shape, static_cast<double>(q.context()));
   r.room = serve_room<double>(q.question.cluster, q.memory, q.limits, shape, r.memory);
   return r;
+}
+
+/// Whether one request of the longest context has room under a question.
+bool starts(const ServeQuestion& q, const ServePlan& plan) {
+  const Room r = room_of(q, plan);
+  return r.room.pool >= r.memory.request;
 }
 
 std::vector<std::string> sentences_of(const ServeQuestion& q, const Room& r) {

@@ -142,6 +142,13 @@ std::optional<Threshold> tensor_threshold(const ServeQuestion& q, const ServeSea
   return std::nullopt;
 }
 
+/// What an engine takes by itself follows from the memory; what it was told stays.
+void set_memory(ServeQuestion& q, double memory) {
+  q.question.cluster.device.memory_reported.value = bytes(memory);
+  if (q.limits.requests.source.kind != SourceKind::kUser)
+    q.limits.requests = default_limits(q.memory, q.question.cluster.device).requests;
+}
+
 /// A number of the question that a search is repeated with.
 struct Searched {
   std::string parameter;
@@ -154,10 +161,7 @@ struct Searched {
 std::vector<Searched> searched_of(const ServeQuestion& q) {
   std::vector<Searched> found;
   const Cluster& cluster = q.question.cluster;
-  found.push_back(
-      {"hbm", "bytes", cluster.device.memory_reported.value.raw(), [](ServeQuestion& other, double v) {
-         other.question.cluster.device.memory_reported.value = bytes(v);
-       }});
+  found.push_back({"hbm", "bytes", cluster.device.memory_reported.value.raw(), set_memory});
   found.push_back({"hbm_bandwidth", "bytes/s", cluster.device.memory_bandwidth.value.raw(),
                    [](ServeQuestion& other, double v) {
                      other.question.cluster.device.memory_bandwidth.value = bytes_per_s(v);

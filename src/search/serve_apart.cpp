@@ -141,7 +141,7 @@ void join(const ServeQuestion& q, PrefillPool pool, ServePlan& plan) {
   constexpr double kWhole = 1 - 1e-9;
   plan.meets = (!q.tpot_limit || plan.cost.tpot <= *q.tpot_limit) &&
                (!q.ttft_limit || plan.ttft <= *q.ttft_limit) && (!q.rate || rate >= kWhole * q.rate->raw());
-  plan.prefill = std::move(pool);
+  plan.prefill = pool;
 }
 
 void add_apart(const ServeQuestion& q, std::vector<ServePlan>& plans) {
@@ -156,10 +156,10 @@ void add_apart(const ServeQuestion& q, std::vector<ServePlan>& plans) {
       plan.replicas = numbers->decode;
       plan.plan.dp = static_cast<std::int32_t>(numbers->decode * plan.split.data);
       join(q, prefill_pool(q, p.split, numbers->prefill), plan);
-      if (!best || better(q, plan, *best)) best = std::move(plan);
+      if (!best || better(q, plan, *best)) best = plan;
     }
   }
-  if (best) plans.push_back(std::move(*best));
+  if (best) plans.push_back(*best);
 }
 
 }  // namespace shardplan
