@@ -58,7 +58,8 @@ class Split {
     if (!keeps(low)) return low;
     while (low < high) {
       const std::int64_t middle = low + (high - low + 1) / 2;
-      (keeps(middle) ? low : high) = keeps(middle) ? middle : middle - 1;
+      const bool kept = keeps(middle);
+      (kept ? low : high) = kept ? middle : middle - 1;
     }
     return low;
   }

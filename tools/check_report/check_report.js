@@ -23,7 +23,7 @@ const LARGEST_BYTES = 2e6, LONGEST_LOAD_MS = 1000, LOADS = 3;
 const SERVED = ["serve", "--preset", "llama3-70b", "--gpu", "h100-sxm", "--gpus", "16", "--seq", "8192", "--batch", "16"];
 const CASES = {
   served: [...SERVED, "--tpot-ms", "30"],
-  not_served: [...SERVED, "--tp", "1"],
+  not_served: [...SERVED, "--tp", "1", "--pp", "1"],
   small: ["plan", "--preset", "llama3-8b", "--gpu", "h100-sxm", "--gpus", "8:32:8", "--pareto", "--tokens", "15T", "--price", "2.5"],
   pipeline: ["plan", "--model", "examples/llama-3.1-70b/config.json", "--gpu", "h100-sxm", "--gpus", "64"],
   large: ["plan", "--preset", "llama3-405b", "--gpu", "h100-sxm", "--gpus", "16384", "--seq", "8192", "--fix", "tp=8,pp=16"],
