@@ -109,7 +109,11 @@ TEST(ServeCases, ThresholdsOfTheSearchTurnWhereTheySay) {
       ServeQuestion other = q;
       if (t.parameter == "hbm_bandwidth")
         other.question.cluster.device.memory_bandwidth.value = bytes_per_s(value);
-      if (t.parameter == "hbm") other.question.cluster.device.memory_reported.value = bytes(value);
+      if (t.parameter == "hbm") {
+        // As the flag does: the engine takes its own batch at that memory.
+        other.question.cluster.device.memory_reported.value = bytes(value);
+        other.limits.requests = default_limits(other.memory, other.question.cluster.device).requests;
+      }
       if (t.parameter == "rate") other.rate = per_s(value);
       const ServePlan p = search_best(other);
       return std::tuple(p.good(), p.split.tensor, p.split.pipeline, p.gpus());
