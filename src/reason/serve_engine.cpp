@@ -9,9 +9,6 @@
 namespace shardplan {
 namespace {
 
-// Of a request's cache what rounding may add.
-constexpr double kAlike = 1e-9;
-
 std::string count(double n) { return format_count(n); }
 
 std::string two_decimals(double value) {
@@ -23,10 +20,12 @@ std::string two_decimals(double value) {
 struct Room {
   ServeMemory<> memory;
   ServeRoom<> room;
+  bool recurrent = false;
 };
 Room room_of(const ServeQuestion& q, const ServePlan& plan) {
   const ServeShape shape(q.question.model, plan.split, q.format);
   Room r;
+  r.recurrent = shape.state_bytes > 0;
   r.memory = serve_memory<double>(shape, static_cast<double>(q.context()));
   r.room = serve_room<double>(q.question.cluster, q.memory, q.limits, shape, r.memory);
   return r;
@@ -43,10 +42,8 @@ std::vector<std::string> sentences_of(const ServeQuestion& q, const Room& r) {
   const std::string context = count(static_cast<double>(q.context()));
   if (q.memory.name == "vllm" || q.memory.name == "vllm-tpu") {
     const double at_once = std::max(0.0, (r.room.pool / r.memory.request).raw());
-    // Where layers keep unlike amounts of a request, vLLM derives its tokens from the requests.
-    const bool alike =
-        std::fabs((r.memory.token * static_cast<double>(q.context()) / r.memory.request).raw() - 1) < kAlike;
-    const double said = alike ? tokens : std::floor(at_once * static_cast<double>(q.context()));
+    // Where layers keep recurrent states, vLLM derives its tokens from the requests.
+    const double said = r.recurrent ? std::floor(at_once * static_cast<double>(q.context())) : tokens;
     return {"GPU KV cache size: " + count(said) + " tokens",
             "Maximum concurrency for " + context + " tokens per request: " + two_decimals(at_once) + "x"};
   }

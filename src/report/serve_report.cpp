@@ -193,7 +193,8 @@ Json prefill_pool_json(const ServePlan& p) {
 /// Cache figures are per replica, those that end in per_gpu are not.
 Json serve_plan_json(const ServeAnswer& a, const ServePlan& p) {
   const ServeCost<>& c = p.cost;
-  const double gpus = static_cast<double>(p.split.gpus());
+  // A token is in one group of attention.
+  const double gpus = static_cast<double>(p.split.gpus() / p.split.data);
   Json json{
       {"plan", plan_json(p.plan)},
       {"engine", a.question.memory.rule == PoolRule::kReserve ? Json(nullptr) : Json(a.question.memory.name)},
@@ -354,8 +355,9 @@ std::string reserve_words(const Cluster& cluster) {
 std::string cache_words(const ServeAnswer& a) {
   return count(a.shown().batch) + " x " + counted(request_tokens(a.question), "token") + " of " +
          format(a.shown().cost.memory.token) + " each on a GPU, " +
-         format(a.shown().cost.memory.token * static_cast<double>(a.shown().split.gpus())) +
-         " over the replica";
+         format(a.shown().cost.memory.token *
+                static_cast<double>(a.shown().split.gpus() / a.shown().split.data)) +
+         (a.shown().split.data > 1 ? " over its group" : " over the replica");
 }
 
 std::string capacity_words(const ServeAnswer& a) {
